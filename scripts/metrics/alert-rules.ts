@@ -75,7 +75,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '30m',
     severity: 'ticket',
     summary: 'More and more messages wait.',
-    next: 'A lane stands still, or more comes in than may go out: `nuncio attention` says which and why.',
+    next: 'A lane stands still, or more comes in than may go out: `nuncio connection list` says which and why.',
   },
   {
     name: 'NuncioNothingGoesOut',
@@ -84,7 +84,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
     lasts: '15m',
     severity: 'page',
     summary: 'Messages wait, and nothing was attempted for a quarter of an hour.',
-    next: '`nuncio attention` says which lanes stand still and why.',
+    next: '`nuncio connection list` says which lanes stand still and why.',
   },
   {
     name: 'NuncioLimitReached',

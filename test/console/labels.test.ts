@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { timeLabelOf, titleOf, unseen } from '../../console/features/attention/attention-text.ts'
+import { timeLabelOf, unseen } from '../../console/features/attention/attention-text.ts'
 import { changesText, gapEffect } from '../../console/features/connections/connection-labels.ts'
 import { auditFact } from '../../console/features/settings/audit-labels.ts'
 import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
@@ -70,17 +70,9 @@ describe('a webhook', () => {
 })
 
 describe('what needs attention', () => {
-  it.each([
-    ['FAILED', 1, '1 message failed: Number refused'],
-    ['FAILED', 1_200, '1,200 messages failed: Number refused'],
-    ['EXPIRED', 2, '2 messages expired: Number refused'],
-  ] as const)('says of messages in state %s, whether they were sent or not: %i', (state, count, title) => {
-    const of = { state, reason: 'a', meaning: 'Number refused', whatToDo: null, count, since: 1 }
-    assert.equal(titleOf({ alarm: null, messages: of }), title)
-  })
-
   it('is what was not seen', () => {
-    const item = { key: 'a', alarm: null, messages: null, latestAt: 1, maySee: true, seen: null }
+    const about = { title: '', nextStep: '', alarm: null, messages: null, connection: null, webhook: null }
+    const item = { key: 'a', ...about, latestAt: 1, maySee: true, seen: null }
     assert.deepEqual(unseen([item, { ...item, key: 'b', seen: { by: 'anna', at: 2 } }]), [item])
   })
 

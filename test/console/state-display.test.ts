@@ -16,11 +16,11 @@ import {
   displayOf,
   displayOfLane,
   displayOfWait,
-  NEEDS_PERSON,
   type StateDisplay,
   type StateFacts,
 } from '../../console/components/state-display.ts'
 import type { ConnectionRow } from '../../src/contract/console/connections.ts'
+import { NEEDS_PERSON } from '../../src/contract/console/waits.ts'
 import { isReasonCode } from '../../src/core/reasons.ts'
 
 describe('the badge of a message', () => {

@@ -6,10 +6,11 @@ import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ButtonLink } from '../../components/links.tsx'
 import { ReleaseAll } from '../../components/release-all.tsx'
+import { Sentence } from '../../components/sentence.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showErrorToast } from '../../components/toast.ts'
 import classes from './attention.module.css'
-import { timeLabelOf, titleOf } from './attention-text.ts'
+import { timeLabelOf } from './attention-text.ts'
 
 /** One thing that waits for a person: what it is, how many, since when, and what to do about it. */
 export function AttentionRow({ item }: { readonly item: AttentionItem }) {
@@ -21,7 +22,9 @@ export function AttentionRow({ item }: { readonly item: AttentionItem }) {
     <li className={classes['row']} data-attention={item.key}>
       <Icon size={18} aria-hidden color={`var(--nc-${isBad ? 'notsent' : 'attend'}-fg)`} className={classes['icon']} />
       <div className={classes['text']}>
-        <Text fw={600}>{titleOf(item)}</Text>
+        <Text fw={600}>
+          <Sentence text={item.title} />
+        </Text>
         <Text size="sm" c="dimmed" component="div">
           {detailOf(item)}{' '}
           {timeLabel === null ? null : (
@@ -45,15 +48,12 @@ export function AttentionRow({ item }: { readonly item: AttentionItem }) {
   )
 }
 
-function detailOf({ alarm, messages }: AttentionItem): ReactNode {
-  if (messages !== null) return messages.whatToDo
+function detailOf({ alarm, nextStep }: AttentionItem): ReactNode {
   // The button does what the step says.
-  return alarm === null || alarm.of === 'connection' || alarm.of === 'token' || alarm.kind === 'unconfirmed'
-    ? null
-    : alarm.nextStep
+  return alarm?.of === 'connection' || alarm?.of === 'token' || alarm?.kind === 'unconfirmed' ? null : nextStep
 }
 
-function MainAction({ item: { alarm, messages } }: { readonly item: AttentionItem }) {
+function MainAction({ item: { alarm, messages, connection, webhook } }: { readonly item: AttentionItem }) {
   const { id: account } = useAccount()
   const toLog = (label: string, search: object) => (
     <ButtonLink
@@ -74,6 +74,28 @@ function MainAction({ item: { alarm, messages } }: { readonly item: AttentionIte
   // Only the owner of the one account sees this alarm.
   if (alarm?.kind === 'lanes_held') return <ReleaseAll />
   if (alarm?.kind === 'unconfirmed') return toLog('Decide', { view: 'attention' })
+  if (webhook !== null)
+    return (
+      <ButtonLink
+        to="/a/$account/developer/webhooks/$id"
+        params={{ account, id: webhook.id }}
+        variant="default"
+        size="compact-sm"
+      >
+        Open the webhook
+      </ButtonLink>
+    )
+  if (connection !== null)
+    return (
+      <ButtonLink
+        to="/a/$account/connections/$id"
+        params={{ account, id: connection.id }}
+        variant="default"
+        size="compact-sm"
+      >
+        {`Open ${connection.number}`}
+      </ButtonLink>
+    )
   if (alarm?.of === 'connection' || alarm?.of === 'token')
     return (
       <ButtonLink

@@ -4,8 +4,11 @@ import { ENGINES, NOON } from '../../../test/support/administration-world/open-a
 import { CliWorld } from '../../../test/support/administration-world/run-cli.ts'
 import type { AccountId, ConnectionId } from '../../core/ids.ts'
 import { ERASED } from '../../core/message/erased.ts'
-import type { OwnWait } from '../../core/message/message.ts'
 import type { AlarmSeverity } from '../../core/watchdog/alarm-kinds.ts'
+import { attentionHandlers } from '../../http/console-api/alarms/attention-handlers.ts'
+import { createAlarms } from '../../storage/queries/alarms/alarms.ts'
+import { createOverview } from '../../storage/queries/overview/overview.ts'
+import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
 
 const GB = 1_073_741_824
 
@@ -87,10 +90,6 @@ describe.each(ENGINES)('the alarms in attention, on %s', (engine) => {
     assert.deepEqual([fresh['storage'], fresh['running']], [{ cause: 'The disk is full.' }, true])
     assert.deepEqual([silent['storage'], silent['running']], [{ cause: 'The disk is full.' }, null])
     assert.match(stdout, /^The disk is full. Nothing can be accepted or sent. Make room/)
-    assert.match(
-      stdout,
-      /15550001000 \(Acme\): 1 waiting.* The disk is full. Nothing can be accepted or sent. Make room/,
-    )
     assert.doesNotMatch(stdout, /No service|nuncio serve|Nothing wants/)
     assert.equal(check.code, 1)
   })
@@ -138,21 +137,16 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
       unconfirmed: [],
       webhooks: [],
       lanes: [],
-      tokens: [],
+      messages: [],
     })
   })
 
-  it('shows unconfirmed messages, lanes that stand still, and tokens about to expire', async () => {
+  it('shows unconfirmed messages, and numbers that only a person can start again', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'UNCONFIRMED', reason: 'result_unknown' })
     await world.database.rewriteMessage(sequence, { recipient: ERASED })
     await world.accept({ connectionId })
     await world.lane(connectionId, { reason: 'credentials_refused', words: '401' })
-    await world.cli('token', 'create', '--name', 'soon', '--expires', '7d')
-    await world.cli('token', 'create', '--name', 'later', '--expires', '30d')
-
-    const found = await world.json<{ unconfirmed: { id: string }[]; lanes: unknown[]; tokens: { name: string }[] }>(
-      'attention',
-    )
+    const found = await world.json<{ unconfirmed: { id: string }[]; lanes: unknown[] }>('attention')
     const { stdout } = await world.cli('attention')
 
     assert.deepEqual(
@@ -172,13 +166,9 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
           'Enter valid credentials in the settings of the connection, then resume it. → nuncio connection resume 15550001000',
       },
     ])
-    assert.deepEqual(
-      found.tokens.map(({ name }) => name),
-      ['soon'],
-    )
     assert.match(
       stdout,
-      /Unconfirmed.*\n {2}message-1 from 15550001000 to an erased recipient, accepted .*\. Its result is unknown, and no report shows whether it arrived\. It cannot be sent again\. If you know that it arrived, choose “It arrived”\.\n\nLanes that stand still\n {2}15550001000 \(Acme\): 1 waiting/,
+      /Unconfirmed.*\n {2}message-1 from 15550001000 to an erased recipient, accepted .*\. Its result is unknown, and no report shows whether it arrived\. It cannot be sent again\. If you know that it arrived, choose “It arrived”\.\n\nNumbers that need you\n {2}15550001000: The network refuses the credentials of 15550001000\. 1 message waits \(Acme\)\. Since: /,
     )
   })
 
@@ -203,31 +193,34 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
     assert.match(line(removed.id) ?? '', / It cannot be sent again: 15550001001 was removed\. If you know /)
   })
 
-  it('says what the oldest message waits for where each waits for something of its own, and when the first of them goes on', async () => {
-    await world.lane(connectionId, { reason: 'all_deferred', until: NOON + 60_000 })
-    const words = '30 of 30 new recipients were written to within 24 hours, so none is left.'
-    await defer('15550100000', { kind: 'rate-limit', reason: 'new_recipients', words, until: NOON + 20 * 3_600_000 })
-    const alone = await lanes()
-    await defer('15550100001', { kind: 'retry', reason: 'retrying', words: null, until: NOON + 30_000 })
+  it('lists the same as the console', async () => {
+    const account = (await world.administration.listAccounts())[0]!.id
+    const refused = await world.connection(account, '15550001001')
+    await world.accept({ connectionId: refused })
+    await world.lane(refused, { reason: 'credentials_refused', words: '401' })
+    await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+    const facts = { host: 'mail-2', folder: '/data', freeBytes: 0.5 * GB, totalBytes: 100 * GB }
+    await world.raiseAlarm({ kind: 'disk_filling', severity: 'warning', object: 'mail-2:/data', facts })
+    const store = {
+      alarms: createAlarms(world.store),
+      overview: createOverview(world.store),
+      webhooks: createWebhooks(world.store),
+    }
+    const { readAttention } = attentionHandlers({ store } as never)
 
     const { stdout } = await world.cli('attention')
+    const { items } = await readAttention({} as never, { accountId: account, role: 'owner' } as never)
 
-    assert.ok(stdout.includes(`2 waiting, the oldest accepted now. ${words} It goes on in 30 seconds`), stdout)
     assert.deepEqual(
-      [alone, await lanes()],
-      [[['new_recipients', '2026-01-16T08:00:00.000Z']], [['new_recipients', '2026-01-15T12:00:30.000Z']]],
+      items.map(({ key }) => key.split(' ')[0]),
+      ['alarm', 'number', 'messages'],
+    )
+    for (const { title } of items) assert.ok(stdout.includes(title.replace(/\.$/, '')), `${title}\n${stdout}`)
+    assert.match(
+      stdout,
+      /\nFailed or expired within seven days\n {2}1 message failed: Number refused \(Acme\)\. The latest: .*\n\nNumbers that need you\n {2}15550001001: /,
     )
   })
-
-  async function defer(to: string, wait: OwnWait): Promise<void> {
-    const { sequence } = await world.accept({ connectionId, to })
-    await world.defer(sequence, wait)
-  }
-
-  async function lanes() {
-    const found = await world.json<{ lanes: { reason: string; until: string }[] }>('attention')
-    return found.lanes.map(({ reason, until }) => [reason, until])
-  }
 
   it('leaves out a lane that only keeps its pace, and one that is paused with nothing to do', async () => {
     await world.lane(connectionId, { reason: 'pace', until: NOON + 1_000 })

@@ -224,7 +224,6 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
 
     const { stdout } = await world.cli('message', 'explain', id)
     const list = (await world.cli('connection', 'list')).stdout
-    const lanes = (await world.cli('attention')).stdout
     const seen = await createLaneViews(world.store).readLane({ accountId: account, id: connectionId })
 
     const words = 'files.test answered 503 (service unavailable). It is tried again: try 2 of 4.'
@@ -233,7 +232,6 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
     assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
     assert.match(list, /Each waiting message of 15550001000 waits for something of its own\./)
-    assert.ok(lanes.includes(`. ${words} It goes on in 30 seconds at the earliest.`), lanes)
     assert.deepEqual(seen.standsStill, { reason: 'all_deferred', words: null, until: NOON + 60_000, canBeEnded: true })
   })
 

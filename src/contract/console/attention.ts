@@ -2,25 +2,28 @@ import { z } from 'zod'
 import { alarm } from './alarms.ts'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount } from './shapes.ts'
-import { plain } from './viewer-text.ts'
+import { maskedText, plain } from './viewer-text.ts'
 
-/** Messages that ended badly for the same reason, and that are still open. */
-const unsentMessages = z.object({
-  state: z.enum(['FAILED', 'EXPIRED']),
-  reason: plain.nullable(),
-  meaning: plain.nullable(),
-  whatToDo: plain.nullable(),
-  count: z.int(),
-  /** How far back they are counted. */
-  since: instant,
-})
-
-/** One thing that waits for a person: either an alarm or some messages. */
+/** One thing that waits for a person. One of `alarm`, `messages`, `connection` and `webhook` is set: what it is about. */
 const attentionItem = z.object({
   /** The same as long as it is the same thing. */
   key: plain,
+  /** What it is and how many, in one sentence. */
+  title: maskedText,
+  nextStep: plain,
   alarm: alarm.nullable(),
-  messages: unsentMessages.nullable(),
+  /** Messages that ended badly for the same reason, and that are still open. */
+  messages: z
+    .object({
+      state: z.enum(['FAILED', 'EXPIRED']),
+      reason: plain.nullable(),
+      count: z.int(),
+      /** How far back they are counted. */
+      since: instant,
+    })
+    .nullable(),
+  connection: z.object({ id: plain, number: plain }).nullable(),
+  webhook: z.object({ id: plain }).nullable(),
   /** When it came, or the newest of its messages. */
   latestAt: instant,
   /** False: it stays until it is dealt with. */

@@ -1,3 +1,5 @@
+export { NEEDS_PERSON } from '../../core/reasons/needs-person.ts'
+
 /** Waits for an event: their end is a timeout, not the time of the next try. */
 const ENDS_AT_LATEST: ReadonlySet<string> = new Set(['media_uploading', 'awaiting_evidence'])
 

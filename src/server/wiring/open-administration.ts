@@ -10,6 +10,7 @@ import type { ConnectionService } from '../../core/ports/connection-service.ts'
 import type { Alarms } from '../../core/ports/console/alarms.ts'
 import type { DeviceSessions } from '../../core/ports/console/device-sessions.ts'
 import type { LaneViews } from '../../core/ports/console/lanes.ts'
+import type { Overview } from '../../core/ports/console/overview.ts'
 import type { People } from '../../core/ports/console/people.ts'
 import type { StorageError } from '../../core/ports/lanes.ts'
 import type { BlockLists, RecipientEntries } from '../../core/ports/recipients.ts'
@@ -20,6 +21,7 @@ import { createDeviceSessions } from '../../storage/queries/connections/device-s
 import type { RememberedEntry } from '../../storage/queries/connections/list-channel-state.ts'
 import { createReadableState } from '../../storage/queries/connections/list-channel-state.ts'
 import { createLaneViews } from '../../storage/queries/lanes/lane-views.ts'
+import { createOverview } from '../../storage/queries/overview/overview.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
 import { createBlockLists } from '../../storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../storage/queries/webhooks/webhooks.ts'
@@ -74,6 +76,7 @@ export interface AdministrationSession {
   readonly findHolder: () => number | null
   /** What the watchdog of the running service has found. */
   readonly alarms: Alarms
+  readonly overview: Overview
   readonly recipientData: RecipientData
   /** For a password that is set without the console. */
   readonly hashPassword: (password: string) => Promise<string>
@@ -117,6 +120,7 @@ export async function openAdministration(
     deviceSessions: createDeviceSessions(storage.store),
     blockLists,
     alarms: createAlarms(storage.store),
+    overview: createOverview(storage.store),
     findStorageError: async () => (await storage.store.findStorageError?.()) ?? null,
     findHolder: () => storage.store.findHolder?.() ?? null,
     recipientEntries,

@@ -12,6 +12,7 @@ import { createRecipientEntries } from '../../../src/server/wiring/recipient-ent
 import { createAlarms } from '../../../src/storage/queries/alarms/alarms.ts'
 import { createDeviceSessions } from '../../../src/storage/queries/connections/device-sessions.ts'
 import { createLaneViews } from '../../../src/storage/queries/lanes/lane-views.ts'
+import { createOverview } from '../../../src/storage/queries/overview/overview.ts'
 import { createPeople } from '../../../src/storage/queries/people/people.ts'
 import { createBlockLists } from '../../../src/storage/queries/recipients/block-lists.ts'
 import { createWebhooks } from '../../../src/storage/queries/webhooks/webhooks.ts'
@@ -137,6 +138,7 @@ export class CliWorld extends AdministrationWorld {
       deviceSessions: createDeviceSessions(this.store),
       blockLists,
       alarms: createAlarms(this.store),
+      overview: createOverview(this.store),
       findStorageError: async () => this.error,
       findHolder: () => this.holder,
       recipientEntries,

@@ -58,6 +58,8 @@ export interface AttentionView {
    * list.
    */
   readonly groups: readonly AttentionGroup[]
+  /** Numbers with messages that wait for a person, the longest wait first, at most some twenty. */
+  readonly lanes: readonly WaitingLane[]
   /** By the key that it was noted with. */
   readonly seen: ReadonlyMap<string, AttentionSeen>
 }

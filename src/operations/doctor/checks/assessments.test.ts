@@ -284,29 +284,21 @@ describe('the check of time zones', () => {
 })
 
 describe('the check of what needs attention', () => {
-  const NOTHING = { hold: null, unconfirmed: [], status: [], tokens: [] }
+  const NOTHING = { hold: null, unconfirmed: 0, items: [] }
+  const item = { key: 'a', title: '3 messages failed: Busy', nextStepByCommand: 'Retry them.' }
 
-  it('counts, and names the lanes that stand still', () => {
-    const lane = { number: '15550001000', reason: 'paused', waiting: 4 } as never
+  it('counts, and names the first three things', () => {
+    const [none] = assessAttention(NOTHING)
+    const [held] = assessAttention({ ...NOTHING, hold: { since: NOON, reason: 'restored' } })
+    const [unconfirmed] = assessAttention({ ...NOTHING, unconfirmed: 2 })
+    const four = assessAttention({ ...NOTHING, items: [item, item, item, item] })
 
-    assert.equal(assessAttention(NOTHING)[0]?.status, 'ok')
-    assert.match(
-      assessAttention({ ...NOTHING, hold: { since: NOON, reason: 'restored' } })[0]?.sentence ?? '',
-      /held.*restored/,
-    )
-    assert.match(
-      assessAttention({ ...NOTHING, status: [lane] })[0]?.sentence ?? '',
-      /15550001000 sends nothing, and 4 messages wait: 15550001000 is paused/,
-    )
-    const four = assessAttention({
-      ...NOTHING,
-      status: [{ ...(lane as object), waiting: 1 } as never, lane, lane, lane],
-    })
-    assert.match(four[0]?.sentence ?? '', /^15550001000 sends nothing, and 1 message waits: /)
-    assert.equal(four[3]?.sentence, '1 more lane stands still.')
-    assert.match(
-      assessAttention({ ...NOTHING, tokens: [{ name: 'shop' } as never] })[0]?.sentence ?? '',
-      /1 token expires.*“shop”/,
+    assert.equal(none?.status, 'ok')
+    assert.match(held?.sentence ?? '', /held.*restored/)
+    assert.match(unconfirmed?.sentence ?? '', /^2 messages are unconfirmed/)
+    assert.deepEqual(
+      four.map(({ sentence }) => sentence),
+      [item.title, item.title, item.title, '1 more thing needs attention.'],
     )
   })
 })

@@ -1,22 +1,35 @@
 import { commandLine } from '../../../core/command-line.ts'
-import { withCommand } from '../../../core/reasons.ts'
-import { renderRemedy } from '../../../core/render-remedy.ts'
-import { explainWait } from '../../../core/sentences/explain-wait.ts'
+import { type AttentionItem, findAttention } from '../../../core/find-attention.ts'
+import type { HoldView } from '../../../core/ports/administration.ts'
 import { counted } from '../../../format/counted.ts'
-import { type Attention, findAttention } from '../../find-attention.ts'
 import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, skipped, warning } from '../finding.ts'
 
 const NAMED = 3
 
-export async function checkAttention({ openSession, now }: Examination): Promise<readonly CheckResult[]> {
+export async function checkAttention({ openSession }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   if (!session) return [skipped('There is no database to check.')]
-  return assessAttention(await findAttention(session, null, now()))
+  const { administration } = session
+  const accountIds = (await administration.listAccounts()).map(({ id }) => id)
+  const items = await findAttention(session, { accountIds, alarmsOf: { accountId: null, seesInstallation: true } })
+  return assessAttention({
+    hold: await administration.readHold(),
+    unconfirmed: (await administration.listUnresolved(null)).length,
+    items: items.filter(({ seen, alarm }) => seen === null && !COUNTED_HERE.has(alarm?.kind ?? '')),
+  })
+}
+
+const COUNTED_HERE: ReadonlySet<string> = new Set(['lanes_held', 'unconfirmed'])
+
+interface Found {
+  readonly hold: HoldView | null
+  readonly unconfirmed: number
+  readonly items: readonly Pick<AttentionItem, 'key' | 'title' | 'nextStepByCommand'>[]
 }
 
 /** Pure. `nuncio attention` lists all of it; here it is counted. */
-export function assessAttention({ hold, unconfirmed, status, tokens }: Attention): readonly CheckResult[] {
+export function assessAttention({ hold, unconfirmed, items }: Found): readonly CheckResult[] {
   const found: CheckResult[] = []
   if (hold)
     found.push(
@@ -26,55 +39,22 @@ export function assessAttention({ hold, unconfirmed, status, tokens }: Attention
         { since: new Date(hold.since).toISOString() },
       ),
     )
-  if (unconfirmed.length > 0)
+  if (unconfirmed > 0)
     found.push(
       warning(
-        `${counted(unconfirmed.length, 'message is', 'messages are')} unconfirmed: it is unknown whether ${unconfirmed.length === 1 ? 'it' : 'they'} arrived.`,
+        `${counted(unconfirmed, 'message is', 'messages are')} unconfirmed: it is unknown whether ${unconfirmed === 1 ? 'it' : 'they'} arrived.`,
         `See ${commandLine`attention`}, ask the recipients, and settle each with ${commandLine`message resolve`}.`,
-        { unconfirmed: unconfirmed.length },
+        { unconfirmed },
       ),
     )
-  const waiting = status.reduce((sum, lane) => sum + lane.waiting, 0)
-  for (const lane of status.slice(0, NAMED)) {
-    const { number, reason, reasonWords, waiting: own } = lane
-    const explained = explainWait(lane, { reason: reason ?? '', words: reasonWords })
+  for (const { key, title, nextStepByCommand } of items.slice(0, NAMED))
+    found.push(warning(title, nextStepByCommand, { key }))
+  const more = items.length - NAMED
+  if (more > 0)
     found.push(
-      warning(
-        `${number} sends nothing, and ${counted(own, 'message waits', 'messages wait')}: ${explained.cause}`,
-        renderRemedy(withCommand(explained), { number }),
-        {
-          number,
-          reason,
-          waiting: own,
-        },
-      ),
+      warning(`${counted(more, 'more thing needs', 'more things need')} attention.`, `See ${commandLine`attention`}.`, {
+        items: items.length,
+      }),
     )
-  }
-  if (status.length > NAMED)
-    found.push(
-      warning(
-        `${counted(status.length - NAMED, 'more lane stands', 'more lanes stand')} still.`,
-        `See ${commandLine`attention`}.`,
-        {
-          lanes: status.length,
-          waiting,
-        },
-      ),
-    )
-  if (tokens.length > 0)
-    found.push(
-      warning(
-        `${counted(tokens.length, 'token expires', 'tokens expire')} within two weeks: ${names(tokens.map(({ name }) => `“${name}”`))}.`,
-        `Make new ones and hand them out before then: ${commandLine`token create`}`,
-        { tokens: tokens.length },
-      ),
-    )
-  return found.length > 0
-    ? found
-    : [ok('No lane stands still, nothing is unconfirmed, and no token is about to expire.')]
-}
-
-function names(all: readonly string[]): string {
-  const more = all.length - NAMED
-  return all.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
+  return found.length > 0 ? found : [ok('Nothing needs attention.')]
 }

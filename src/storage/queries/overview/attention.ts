@@ -5,6 +5,7 @@ import type { AttentionGroup, AttentionSeen, AttentionView } from '../../../core
 import { change, type Reader, type Store } from '../store.ts'
 import { DAY_MS, hourOf } from './hours.ts'
 import { type Recent, readRecent } from './recent.ts'
+import { readLanesForPerson } from './waiting-lanes.ts'
 
 const MOST_GROUPS = 20
 const COUNTED_MS = 7 * DAY_MS
@@ -17,6 +18,7 @@ export async function readAttention(store: Store, accountId: AccountId): Promise
   return {
     from,
     groups: await readGroups(store, { accountId, from, recent }),
+    lanes: await readLanesForPerson(store, accountId, now),
     seen: new Map(Object.entries(await readSeen(store.database, accountId))),
   }
 }

@@ -2,11 +2,14 @@ import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
+import { NEEDS_PERSON } from '../../../core/reasons/needs-person.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
 import { laneContextOf, laneFacts, whyStandsStill } from '../lanes/lane-reason.ts'
 import type { Store } from '../store.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
 
 const SHOWN = 8
+const MOST_FOR_PERSON = 20
 // The greatest count that is shown exactly.
 const MOST_COUNTED = 1_000
 const MOST_COUNTED_TOGETHER = 5_000
@@ -21,6 +24,45 @@ type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
  * number of messages: the head of each lane, and more only of the lanes that are shown.
  */
 export async function readWaiting(store: Store, accountId: AccountId, now: Instant): Promise<Waiting> {
+  const { lanes, head } = await findLanes(store, accountId, now)
+  const shown = await countLanes(store, lanes.slice(0, SHOWN))
+  return {
+    waiting: {
+      ...(await countTogether(store, accountId)),
+      oldestAt: lanes.length === 0 ? null : Math.min(...lanes.map(({ oldestAt }) => oldestAt ?? now)),
+    },
+    head,
+    lanes: shown,
+    furtherLanes: lanes.length - shown.length,
+  }
+}
+
+// Of the whole installation: its alarms and banners say so. A pause needs a person once its messages would expire.
+const SAID_ELSEWHERE: ReadonlySet<string> = new Set<ReasonCode>([
+  'paused',
+  'database_went_back',
+  'service_stopped',
+  'storage_unavailable',
+])
+
+/** The lanes that wait for a person. */
+export async function readLanesForPerson(
+  store: Store,
+  accountId: AccountId,
+  now: Instant,
+): Promise<readonly WaitingLane[]> {
+  const { lanes } = await findLanes(store, accountId, now)
+  const isForPerson = ({ reason }: WaitingLane) =>
+    reason !== null && NEEDS_PERSON.has(reason) && !SAID_ELSEWHERE.has(reason)
+  return countLanes(store, lanes.filter(isForPerson).slice(0, MOST_FOR_PERSON))
+}
+
+/** All with waiting messages, the worst first. */
+async function findLanes(
+  store: Store,
+  accountId: AccountId,
+  now: Instant,
+): Promise<{ readonly lanes: readonly WaitingLane[]; readonly head: Sequence | null }> {
   const aside = await store.engine.overview.findNotEntered(store.database, accountId)
   const context = { ...(await laneContextOf(store)), now }
   const newest = new Map(aside.map((lane) => [lane.connectionId, lane]))
@@ -45,17 +87,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
       until: still?.until ?? null,
     })
   }
-  lanes.sort(worstFirst)
-  const shown = await countLanes(store, lanes.slice(0, SHOWN))
-  return {
-    waiting: {
-      ...(await countTogether(store, accountId)),
-      oldestAt: lanes.length === 0 ? null : Math.min(...lanes.map(({ oldestAt }) => oldestAt ?? now)),
-    },
-    head,
-    lanes: shown,
-    furtherLanes: lanes.length - shown.length,
-  }
+  return { lanes: lanes.toSorted(worstFirst), head }
 }
 
 async function countTogether(store: Store, accountId: AccountId): Promise<{ count: number; isMore: boolean }> {

@@ -1,0 +1,144 @@
+import { counted } from '../format/counted.ts'
+import { commandLine } from './command-line.ts'
+import type { AccountId, Instant } from './ids.ts'
+import type { AlarmScope, Alarms, AlarmView } from './ports/console/alarms.ts'
+import type { AttentionGroup, AttentionSeen, AttentionView, Overview, WaitingLane } from './ports/console/overview.ts'
+import type { Webhooks, WebhookView } from './ports/webhooks.ts'
+import { explainReason, withCommand } from './reasons.ts'
+import { renderRemedy } from './render-remedy.ts'
+import { explainWait } from './sentences/explain-wait.ts'
+
+/** One thing that waits for a person. One of `alarm`, `messages`, `lane` and `webhook` is set: what it is about. */
+export interface AttentionItem {
+  /** The same as long as it is the same thing. */
+  readonly key: string
+  /** What it is and how many, in one sentence. */
+  readonly title: string
+  /** As buttons and fields of the console are called. */
+  readonly nextStep: string
+  /** The same as it is said at the command line. */
+  readonly nextStepByCommand: string
+  /** Whose it is. Null: of an alarm, which names its account. */
+  readonly accountId: AccountId | null
+  readonly alarm: AlarmView | null
+  /** Messages that were not sent, for the same reason, since `from`. */
+  readonly messages: (AttentionGroup & { readonly from: Instant }) | null
+  /** A number that waits for a person, and of which no alarm says so. */
+  readonly lane: WaitingLane | null
+  /** One that was disabled by itself. */
+  readonly webhook: WebhookView | null
+  /** When it came, or the newest of its messages. */
+  readonly latestAt: Instant
+  /** False: it stays until it is dealt with. */
+  readonly maySee: boolean
+  /** By whom it was seen since then; null: not seen. */
+  readonly seen: AttentionSeen | null
+}
+
+export interface AttentionSources {
+  readonly alarms: Pick<Alarms, 'readOpen'>
+  readonly overview: Pick<Overview, 'readAttention'>
+  readonly webhooks: Pick<Webhooks, 'listWebhooks'>
+}
+
+interface Wanted {
+  /** Those whose messages, numbers and webhooks are read. */
+  readonly accountIds: readonly AccountId[]
+  readonly alarmsOf: AlarmScope
+}
+
+/**
+ * What needs attention, the most urgent first, and at the end what was seen of it. The console and the command line list the
+ * same.
+ */
+export async function findAttention(
+  { alarms, overview, webhooks }: AttentionSources,
+  { accountIds, alarmsOf }: Wanted,
+): Promise<readonly AttentionItem[]> {
+  const open = (await alarms.readOpen(alarmsOf)).filter(({ severity }) => severity !== 'info')
+  const items = open.map(ofAlarm)
+  // One after the other: all at once would wait too long for a connection of the database.
+  for (const accountId of accountIds) {
+    const view = await overview.readAttention(accountId)
+    const disabled = (await webhooks.listWebhooks(accountId)).filter(({ state }) => state === 'failing')
+    const own = [...ofAccount(open, view), ...disabled.map(ofWebhook)]
+    items.push(...own.map((item) => ({ ...item, accountId })))
+    for (const [at, item] of items.entries()) items[at] = markSeen(item, view)
+  }
+  return [...items.filter(({ seen }) => seen === null), ...items.filter(({ seen }) => seen !== null)]
+}
+
+function ofAccount(open: readonly AlarmView[], { groups, lanes, from }: AttentionView): readonly AttentionItem[] {
+  const alarmed = new Set(open.map(({ object }) => object))
+  return [
+    ...lanes.filter(({ connectionId }) => !alarmed.has(connectionId)).map(ofLane),
+    ...groups.map((group) => ofMessages(group, from)),
+  ]
+}
+
+function markSeen(item: AttentionItem, { seen }: AttentionView): AttentionItem {
+  const noted = item.maySee ? seen.get(item.key) : undefined
+  return noted && noted.until >= item.latestAt ? { ...item, seen: noted } : item
+}
+
+const NOTHING = { accountId: null, alarm: null, messages: null, lane: null, webhook: null, seen: null }
+
+function ofAlarm(alarm: AlarmView): AttentionItem {
+  const { kind, object, raisedAt: latestAt, severity, cause: title, nextStep } = alarm
+  return {
+    ...NOTHING,
+    ...{ key: `alarm ${kind} ${object}`, title, nextStep, nextStepByCommand: withCommand(alarm), alarm, latestAt },
+    // What is critical and what a person must decide must not be hidden.
+    maySee: severity !== 'critical' && kind !== 'unconfirmed',
+  }
+}
+
+function ofMessages(group: AttentionGroup, from: Instant): AttentionItem {
+  const { state, reason, count, latestAt } = group
+  const { list, nextStep } =
+    reason === null ? { list: 'no reason is known', nextStep: '' } : explainReason(reason, { state })
+  // Some of them may have been sent, and failed later.
+  const became = state === 'EXPIRED' ? 'expired' : 'failed'
+  const command = commandLine`message list`
+  return {
+    ...NOTHING,
+    key: `messages ${state} ${reason ?? ''}`,
+    title: `${count === 1 ? '1 message' : `${count.toLocaleString('en')} messages`} ${became}: ${list}`,
+    nextStep,
+    nextStepByCommand: withCommand({ nextStep, command: `${command} --state ${state}` }).trim(),
+    messages: { ...group, from },
+    latestAt,
+    maySee: true,
+  }
+}
+
+function ofLane(lane: WaitingLane): AttentionItem {
+  const { number, connectionId, reason, words, waiting, isMore, oldestAt } = lane
+  const explained = explainWait({ number }, { reason: reason ?? '', words })
+  const many = counted(waiting, 'message waits', 'messages wait')
+  return {
+    ...NOTHING,
+    key: `number ${connectionId} ${reason}`,
+    title: `${number}: ${explained.cause} ${isMore ? 'Over ' : ''}${many}.`,
+    nextStep: renderRemedy(explained.nextStep, { number }),
+    nextStepByCommand: renderRemedy(withCommand(explained), { number }),
+    lane,
+    latestAt: oldestAt ?? 0,
+    maySee: false,
+  }
+}
+
+function ofWebhook(webhook: WebhookView): AttentionItem {
+  const { id, url, stateReason, failingSince, createdAt } = webhook
+  const nextStep = 'Repair the receiver, then enable the webhook.'
+  return {
+    ...NOTHING,
+    key: `webhook ${id}`,
+    title: `The webhook to ${url} was disabled. ${stateReason ?? ''}`.trim(),
+    nextStep,
+    nextStepByCommand: `${nextStep} The console does that.`,
+    webhook,
+    latestAt: failingSince ?? createdAt,
+    maySee: false,
+  }
+}
