@@ -16,7 +16,7 @@ export interface Block {
   readonly entry: string
 }
 
-export interface BlockPage {
+interface BlockPage {
   readonly items: readonly Block[]
   readonly next: string | null
 }

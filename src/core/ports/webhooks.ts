@@ -8,7 +8,7 @@ export interface OfWebhook {
   readonly id: string
 }
 
-export interface NewWebhook extends OfWebhook {
+interface NewWebhook extends OfWebhook {
   readonly url: string
   readonly description: string
   readonly kinds: readonly NotificationKind[]
@@ -84,7 +84,7 @@ export interface DeliveryView extends DeliveryRow {
   readonly tryRows: readonly TryRow[]
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly state: DeliveryState | null
   readonly kind: NotificationKind | null
   /** From the row before; null begins with the newest. */

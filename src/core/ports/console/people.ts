@@ -32,7 +32,7 @@ export interface Membership {
   readonly role: Role
 }
 
-export interface MemberView {
+interface MemberView {
   readonly personId: string
   readonly email: string
   readonly name: string

@@ -5,7 +5,7 @@ import type { ThrottledTry } from '../../people/throttle.ts'
 /** How a person has authenticated. */
 export type Proof = 'password' | 'password and code' | 'password and recovery code' | 'passkey' | 'link'
 
-export interface NewSession {
+interface NewSession {
   readonly personId: string
   /** Of the 256 random bits in the cookie. */
   readonly sha256: Buffer
@@ -17,7 +17,7 @@ export interface NewSession {
 }
 
 /** A session as its person sees it. */
-export interface SessionView {
+interface SessionView {
   readonly id: string
   readonly startedAt: Instant
   readonly lastUsedAt: Instant

@@ -90,7 +90,7 @@ export interface TokenActivity extends TokenUse {
   readonly activity: readonly TokenActivityEntry[]
 }
 
-export interface Rotation {
+interface Rotation {
   readonly id: TokenId
   /** When the old one ends; null: in 7 days, or when it would have anyway. */
   readonly oldEndsAt: Instant | null
