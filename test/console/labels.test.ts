@@ -51,7 +51,7 @@ describe('a webhook', () => {
   it.each([
     [{}, `1 delivery is ${again}, the next time on 1 Jan`, 'it is given up about 2 Jan 1970'],
     [{ nextTryAt: null }, `1 delivery is ${again}. If`, 'it is given up about'],
-    [{ isAtLeast: true }, `At least 1 delivery is ${again}, the next`, 'the last of them is given up about'],
+    [{ isAtLeast: true }, `At least 1 delivery is ${again}, the next`, 'or later: they are tried one at a time.'],
     [{ count: 2 }, `2 deliveries are ${again}, the next of them on 1 Jan`, 'the last of them is given up about'],
     [
       { count: 2_000, isAtLeast: true, nextTryAt: null },

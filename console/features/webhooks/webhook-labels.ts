@@ -32,8 +32,10 @@ export function retriesText({ retrying }: Pick<WebhookReply, 'retrying'>): strin
   const what = `${isAtLeast ? 'At least ' : ''}${count.toLocaleString('en')} ${isOne ? 'delivery is' : 'deliveries are'} tried again`
   // What is due waits for its turn: its time is not known.
   const next = nextTryAt === null ? '' : `, the next ${isOne ? 'time' : 'of them'} on ${localDateTime(nextTryAt)}`
-  const last = isOne && !isAtLeast ? 'it' : 'the last of them'
-  return `${what}${next}. If no try succeeds, ${last} is given up about ${localDateTime(givenUpAt)}.`
+  const end = `is given up about ${localDateTime(givenUpAt)}`
+  // While every try fails, each waits for those before it.
+  const last = isOne && !isAtLeast ? `it ${end}` : `the last of them ${end}, or later: they are tried one at a time`
+  return `${what}${next}. If no try succeeds, ${last}.`
 }
 
 /** The result of the last try, in a few words. */
