@@ -13,7 +13,7 @@ describe('the list of connections', () => {
 
     assert.deepEqual(
       filters.map(({ label, count }) => `${label} ${count}`),
-      ['All 29', 'Problems 2', 'Waiting 5', 'Paused 1'],
+      ['All 29', 'Problems 2', 'Sending 5', 'Paused 1'],
     )
     assert.ok(listFilters(undefined).every(({ count }) => count === undefined))
   })

@@ -31,7 +31,7 @@ export function listFilters(counts: Counts | undefined): readonly ListFilter[] {
   return [
     { value: 'all', label: 'All', count: all },
     { value: 'problem', label: 'Problems', count: counts?.problem },
-    { value: 'waiting', label: 'Waiting', count: counts?.waiting },
+    { value: 'waiting', label: 'Sending', count: counts?.waiting },
     { value: 'paused', label: 'Paused', count: counts?.paused },
   ]
 }
@@ -39,7 +39,7 @@ export function listFilters(counts: Counts | undefined): readonly ListFilter[] {
 const NONE_IN: Readonly<Record<ConnectionGroup, string>> = {
   problem: 'No connection has a problem.',
   paused: 'No connection is paused.',
-  waiting: 'No message waits, but for those of connections with a problem or paused.',
+  waiting: 'No connection is sending or keeps its pace. Messages of those with a problem or paused wait.',
   ready: 'Each connection has messages that wait.',
 }
 
