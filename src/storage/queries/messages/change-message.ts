@@ -1,8 +1,8 @@
 import { sql, type UpdateResult } from 'kysely'
 import { commandLine } from '../../../core/command-line.ts'
-import type { MessageId } from '../../../core/ids.ts'
+import type { Instant, MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { MessageState } from '../../../core/message/message.ts'
+import type { MessageState, RetryState } from '../../../core/message/message.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -49,11 +49,17 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
-      facts: { by: making.actor },
+      facts: { by: making.actor, ...waitedFor(message, at) },
     })
     await finish(making, message, { action: 'message.cancel' })
     return view(making, id)
   })
+}
+
+/** What it waited for itself, other than its next try: that follows from its attempts. */
+function waitedFor({ retry }: MessageRow, now: Instant): { readonly waitedFor?: string } {
+  const wait = retry === null ? null : (JSON.parse(retry) as RetryState).wait
+  return wait && wait.kind !== 'retry' && wait.until > now ? { waitedFor: wait.reason } : {}
 }
 
 export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {

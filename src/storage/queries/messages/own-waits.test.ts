@@ -55,6 +55,22 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
     assert.deepEqual(waitsFor, [null, null, first.id])
   })
 
+  it('G10: say what one waited for itself that was cancelled meanwhile, and for how long', async () => {
+    const { id, sequence } = await world.accept({ connectionId })
+    const wait = { reason: 'new_recipients', words: null, until: NOON + 3_600_000 }
+    await world.defer(sequence, { kind: 'rate-limit', ...wait })
+    world.now += 60_000
+    await world.administration.cancelMessage(id, 'anna')
+
+    const { timeline } = await world.administration.explainMessage(id)
+
+    const waits = timeline.filter(({ kind }) => kind === 'waiting')
+    assert.deepEqual(
+      waits.map(({ code, facts }) => [code, facts['waitedMs']]),
+      [['new_recipients', 60_000]],
+    )
+  })
+
   it('are tried at once when a person does not want to wait for the next try, which changes no other', async () => {
     const [first, second] = [await world.accept({ connectionId }), await world.accept({ connectionId })]
     for (const { sequence } of [first, second])

@@ -37,7 +37,7 @@ export async function readTimeline(
 }
 
 function droppedFor(kept: readonly Entry[]): string | null {
-  const waitedFor = kept.findLast(({ kind }) => kind === 'settled')?.facts['waitedFor']
+  const waitedFor = kept.findLast(({ kind }) => kind === 'settled' || kind === 'cancelled')?.facts['waitedFor']
   return typeof waitedFor === 'string' ? waitedFor : null
 }
 
