@@ -339,8 +339,9 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
 
     const { message } = await show(id)
+    await createBlockLists(world.store).block(acme, { numbers: [RECIPIENT], reason: null }, 'test')
 
-    assert.deepEqual(message?.actions, [])
+    assert.deepEqual([message?.actions, (await show(id)).message?.actions], [[], []])
     assert.match(message?.nextStep ?? '', /send a new message/)
   })
 

@@ -81,14 +81,14 @@ function actionsOf({
   if (isUnresolved && message) return decisionsOn(message)
   const isOver = state === 'FAILED' || state === 'EXPIRED' || state === 'CANCELLED'
   if (!isOver || message?.resentAs !== null) return []
-  // A message to it would fail again.
-  if (message.block && message.message.to !== ERASED) return ['unblock']
   // Without its content or recipient the message cannot be sent again.
   const isWhole =
     bodyDeletedAt === null &&
     message.message.to !== ERASED &&
     (message.connectionState !== 'removed' || message.hasSuccessor)
-  return isWhole && explainMessage(message).canRetry ? ['retry'] : []
+  if (!isWhole || !explainMessage(message).canRetry) return []
+  // A message to it would fail again.
+  return [message.block ? 'unblock' : 'retry']
 }
 
 function decisionsOn(view: NonNullable<LogTimeline['message']>): NonNullable<LogDetail['message']>['actions'] {
