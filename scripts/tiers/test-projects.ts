@@ -46,7 +46,8 @@ export const PROJECTS: readonly TestProject[] = [
   },
   // Power cuts, full disks, kills. They wait more than half of their time for leases to run out, so one more goes on meanwhile.
   { name: 'faults', files: ['test/faults/**'], workers: MANY + 1, isIsolated: true },
-  { name: 'e2e', files: ['test/**'], workers: MANY, isIsolated: false, isInMemory: true },
+  // Browsers and services start and wait: one more keeps both cores busy.
+  { name: 'e2e', files: ['test/**'], workers: MANY + 1, isIsolated: false, isInMemory: true },
 ]
 
 /** Files that take more than half a minute though they are short. They start first. */
