@@ -49,6 +49,12 @@ export function shortTime(at: number, now: number): string {
   return Math.abs(now - at) < HALF_A_DAY_MS ? `${new Date(at).toISOString().slice(11, 16)} UTC` : instantText(at)
 }
 
+/** The same to the second, after a verb: `at 14:32:05 UTC`. For what comes within minutes. */
+export function secondText(at: number, now: number): string {
+  const text = instantText(at)
+  return Math.abs(now - at) < HALF_A_DAY_MS ? `at ${text.slice(-12)}` : `on ${text}`
+}
+
 /** The same after a verb: `at 14:32 UTC`, `on 26 Nov 2026, 14:32:05 UTC`. */
 export function atText(at: number, now: number): string {
   const text = shortTime(at, now)

@@ -131,7 +131,11 @@ describe('the place of a message that waits', () => {
       { wait: { code: 'x', list: 'File host too slow', sentence: '', until: null } },
       'File host too slow',
     ],
-    ['an earlier one to the same person', { behind: 3 }, 'Behind 3, same recipient'],
+    [
+      'an earlier one to the same person',
+      { behind: { text: 'an earlier image to the same recipient: its file is not downloaded yet', at: null } },
+      'Waits for an earlier image to the same recipient: its file is not downloaded yet',
+    ],
     ['a wait that is over', { wait: { code: 'x', list: 'Busy', sentence: '', until: NOW - 1 } }, 'Busy'],
   ])('names %s', (_, part, text) => {
     assert.equal(placeText({ ...place, ...part }, NOW), text)
@@ -142,6 +146,8 @@ describe('the place of a message that waits', () => {
     assert.match(text ?? '', /^102nd in its lane, about \d\d:\d\d:00$/)
     const wait = { code: 'quiet_hours', list: 'Quiet hours', sentence: '', until: NOW + 60_000 }
     assert.match(placeText({ ...place, wait }, NOW) ?? '', /^Quiet hours, goes on \d\d:\d\d:00$/)
+    const behind = { text: 'an earlier image: its download is tried again', at: NOW + 60_000 }
+    assert.match(placeText({ ...place, behind }, NOW) ?? '', /^Waits for an earlier .* again at \d\d:\d\d:00$/)
   })
 
   it('has no seconds where the time is far ahead', () => {

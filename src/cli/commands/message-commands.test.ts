@@ -74,7 +74,7 @@ describe.each(ENGINES)('messages, on %s', (engine) => {
 
     const { stdout } = await world.cli('message', 'retry', first.id)
 
-    assert.match(explained.stdout, new RegExp(`\\nWaits for the earlier message to the same recipient: ${first.id}\\n`))
+    assert.match(explained.stdout, new RegExp(`\\nThe earlier message: ${first.id}\\n`))
     assert.equal(stdout, 'Its wait is ended: it is tried at once.\n')
   })
 

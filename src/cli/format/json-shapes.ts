@@ -148,7 +148,7 @@ export function timelineJson(timeline: MessageTimeline) {
     requestId,
     token: tokenName,
     position,
-    waitsFor: timeline.waitsFor,
+    waitsFor: timeline.waitsFor?.id ?? null,
     laneWait: laneWait && { ...laneWait, until: isoTime(laneWait.until) },
     reportsMissing: timeline.reportsMissing,
     connectionState,

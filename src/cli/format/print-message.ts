@@ -31,8 +31,7 @@ function status(timeline: MessageTimeline, now: number): readonly string[] {
   const lines = [`State: ${message.state}${message.reason ? ` (${message.reason})` : ''}`, sentence]
   if (cause) lines.push(`Why: ${printable(cause)}${quoted(quote?.words ?? null, quote?.speaker)}`)
   if (position !== null && position > 1) lines.push(`Place in its lane: ${position}`)
-  if (timeline.waitsFor !== null)
-    lines.push(`Waits for the earlier message to the same recipient: ${timeline.waitsFor}`)
+  if (timeline.waitsFor !== null) lines.push(`The earlier message: ${timeline.waitsFor.id}`)
   const reason = laneWait?.reason ?? ''
   if (until) lines.push(`Goes on: ${goesOn({ reason, until }, now)}, at ${plainTime(until)}`)
   if (expiresAt !== null) lines.push(`Expires: ${relativeTime(expiresAt, now)}, at ${plainTime(expiresAt)}`)

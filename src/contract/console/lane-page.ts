@@ -19,6 +19,13 @@ const openMessage = z.object({
 /** What a message waits for itself. */
 const ownWait = z.object({ code: plain, list: plain, sentence: maskedText, until: instant.nullable() })
 
+/** The deferred message to the same recipient that it waits for. */
+const earlierMessage = z.object({
+  text: plain,
+  /** When it is tried again: the end of the text. */
+  at: instant.nullable(),
+})
+
 const waitingMessage = z.object({
   id: plain,
   to: maskedNumber,
@@ -36,8 +43,7 @@ const waitingMessage = z.object({
    */
   estimatedAt: instant.nullable(),
   wait: ownWait.nullable(),
-  /** The position of the earlier message to the same recipient that it waits for. */
-  behind: z.int().nullable(),
+  behind: earlierMessage.nullable(),
 })
 export type WaitingMessage = z.output<typeof waitingMessage>
 
@@ -50,8 +56,7 @@ export const waitingPlace = z.object({
   estimatedAt: instant.nullable(),
   /** What it waits for itself, or what stops its lane; null: only for those before it. */
   wait: ownWait.nullable(),
-  /** The position of the earlier message to the same recipient that it waits for. */
-  behind: z.int().nullable(),
+  behind: earlierMessage.nullable(),
   /** The code on its page: of those behind the head of a lane that of the head. Null: the lane moves. */
   code: plain.nullable(),
   /** An attempt before may have arrived. */

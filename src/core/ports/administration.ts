@@ -1,5 +1,6 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId, TokenId, WorkerId } from '../ids.ts'
+import type { EarlierMessage } from '../message/earlier-message.ts'
 import type { MessageState, MessageType } from '../message/message.ts'
 import type { UnresolvedFacts } from '../message/resend-facts.ts'
 import type { TakenOut } from '../message/taken-out.ts'
@@ -139,8 +140,8 @@ export interface MessageTimeline {
   readonly tokenName: string | null
   /** Where it stands in its lane: 1 is the head; null when it no longer waits. */
   readonly position: number | null
-  /** The earlier message to the same recipient that it waits for; null when there is none, or its own reason says more. */
-  readonly waitsFor: MessageId | null
+  /** The deferred message to the same recipient that it waits for; null when there is none, or its own reason says more. */
+  readonly waitsFor: EarlierMessage | null
   /** Why the lane stands still; null while it moves. */
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   /** Its network has reported nothing since it took this message, nor others: what the alarm says. Null: nothing is missing. */

@@ -17,8 +17,9 @@ export const WAIT_REASONS = {
     causes: [
       {
         when: { fact: 'earlier' },
-        list: 'Behind an earlier one to this person',
-        cause: 'An earlier message to {to} is not finished yet. Messages to others go on.',
+        list: 'Waits for one to the same recipient',
+        cause: 'It waits for {earlier}.',
+        nextStep: 'You need not do anything: it is sent after that one.',
       },
     ],
   },

@@ -84,7 +84,7 @@ function ofReason(
   const said = code.startsWith('media_') ? withTries(words, view.timeline) : words
   const facts = { ...factsOf(view, code, until), ...(said === null ? {} : { words: said }) }
   const context = { state: message.state, words, channel, facts }
-  const other = code === 'behind_others' ? view.waitsFor : null
+  const other = code === 'behind_others' ? (view.waitsFor?.id ?? null) : null
   return { ...NOTHING, ...explainReason(code, context), until, other }
 }
 

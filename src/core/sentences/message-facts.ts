@@ -1,9 +1,10 @@
 import { atStart } from '../../format/capitalized.ts'
 import { counted } from '../../format/counted.ts'
 import { durationText } from '../../format/durations.ts'
-import { atText, shortTime } from '../../format/instants.ts'
+import { atText, secondText, shortTime } from '../../format/instants.ts'
 import { nameActor } from '../../format/name-actor.ts'
 import type { Instant } from '../ids.ts'
+import { type EarlierMessage, earlierText } from '../message/earlier-message.ts'
 import { ERASED } from '../message/erased.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
@@ -40,7 +41,7 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
     cause: causeOfLast(view),
     ...(code === 'time_to_live_over' ? expiryFacts(view) : {}),
     ...(code === 'tries_used_up' ? triesFacts(view) : {}),
-    earlier: view.waitsFor ?? undefined,
+    earlier: view.waitsFor ? earlierClause(view.waitsFor, asOf) : undefined,
     ...(code === 'paused' && paused ? { who: atStart(nameActor(paused.by)), at: at(paused.at) } : {}),
     ...(code === 'recipient_blocked' && block
       ? { who: nameActor(block.by), at: at(block.at), why: block.why ?? undefined }
@@ -48,6 +49,11 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
     ...(code === 'connection_removed' && removed ? { who: atStart(nameActor(removed.by)), at: at(removed.at) } : {}),
     ...(by ? { who: atStart(nameActor(by.by)), at: at(by.at) } : {}),
   }
+}
+
+function earlierClause(earlier: EarlierMessage, asOf: Instant): string {
+  const { text, at } = earlierText(earlier)
+  return at === null ? text : `${text} ${secondText(at, asOf)}`
 }
 
 /** Undefined: the number is gone. */

@@ -65,7 +65,7 @@ export const FACT_EXAMPLES = {
   /** Its file could not be brought to the network. */
   uploads: 'yes',
   /** An earlier message to the same recipient. */
-  earlier: '0199c1de-0000-7000-8000-000000000001',
+  earlier: 'an earlier image to the same recipient: its download is tried again at 14:32:05 UTC',
 } as const
 
 export type FactName = keyof typeof FACT_EXAMPLES

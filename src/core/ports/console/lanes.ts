@@ -1,5 +1,6 @@
 import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, MessageId } from '../../ids.ts'
+import type { EarlierMessage } from '../../message/earlier-message.ts'
 import type { MessageType } from '../../message/message.ts'
 import type { ResendFacts } from '../../message/resend-facts.ts'
 import type { TakenOut } from '../../message/taken-out.ts'
@@ -90,8 +91,8 @@ export interface WaitingMessageView {
   readonly attempts: number
   /** 1 is the head of the lane, which may be the one that is being handed over. */
   readonly position: number
-  /** The place of the deferred message to the same recipient that it waits for. */
-  readonly behind: number | null
+  /** The deferred message to the same recipient that it waits for. */
+  readonly behind: EarlierMessage | null
   /** What it waits for itself. */
   readonly wait: OwnWait | null
 }
@@ -129,8 +130,8 @@ export interface WaitingPlace {
   readonly position: number | null
   /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
   readonly wait: OwnWait | null
-  /** The place of the deferred message to the same recipient that it waits for. */
-  readonly behind: number | null
+  /** The deferred message to the same recipient that it waits for. */
+  readonly behind: EarlierMessage | null
   /** The same code, or that of the head of its lane, as on its page. Null: the lane moves. */
   readonly code: string | null
   /** It is sent once more although an attempt before may have arrived. */

@@ -1,6 +1,7 @@
 import { type connectionRoutes, MOST_SENT_COUNTED } from '../../../contract/console/connections.ts'
 import type { WaitingPlaceView } from '../../../contract/console/lane-page.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
+import { earlierText } from '../../../core/message/earlier-message.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { LaneOverview, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
@@ -138,7 +139,8 @@ function presentPlace(
 ) {
   const isItsTurn = behind === null && (wait === null || wait.reason === 'pace')
   const estimatedAt = isItsTurn && position !== null ? estimate(position) : null
-  if (wait === null) return { estimatedAt, wait }
+  const earlier = behind && earlierText(behind)
+  if (wait === null) return { estimatedAt, wait, behind: earlier }
   const { code, list, cause: sentence } = explainWait({ number, channel }, wait)
-  return { estimatedAt, wait: { code, list, sentence, until: wait.until } }
+  return { estimatedAt, wait: { code, list, sentence, until: wait.until }, behind: earlier }
 }

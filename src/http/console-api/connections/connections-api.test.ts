@@ -229,7 +229,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
       inLane.map(({ behind, wait: own }) => [behind, own?.list ?? null]),
       [
         [null, 'Retry'],
-        [1, null],
+        [{ text: 'an earlier text to the same recipient: it is tried again', at: NOON + 60_000 }, null],
         [null, null],
       ],
     )

@@ -55,7 +55,7 @@ function presentMessage(timeline: LogTimeline, role: Role): LogDetail['message']
     opens,
     other,
     position: view.position,
-    waitsFor: view.waitsFor,
+    waitsFor: view.waitsFor?.id ?? null,
     expiresAt: view.expiresAt,
     connection,
     resendOf: view.resendOf,

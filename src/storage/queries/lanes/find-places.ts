@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
+import type { EarlierMessage } from '../../../core/message/earlier-message.ts'
 import type { RetryState, Sequence } from '../../../core/message/message.ts'
 import type { WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { type MessageRow, selectMessages } from '../messages/message-view.ts'
@@ -27,8 +28,8 @@ export async function findPlaces(
       .where('c.state', '<>', 'removed')
       .execute()
     const heads = await readHeads({ tables, engine: store.engine }, rows, context)
-    const behindOf = new Map<ConnectionId, ReadonlyMap<Sequence, number>>()
-    const findBehindOf = async ({ connection_id: of, sequence }: MessageRow): Promise<number | null> => {
+    const behindOf = new Map<ConnectionId, ReadonlyMap<Sequence, EarlierMessage>>()
+    const findBehindOf = async ({ connection_id: of, sequence }: MessageRow): Promise<EarlierMessage | null> => {
       const found = behindOf.get(of) ?? (await findBehind(tables, of, context.now))
       behindOf.set(of, found)
       return found.get(sequence) ?? null
@@ -47,7 +48,7 @@ export async function findPlaces(
         position,
         wait,
         behind,
-        code: head ? (explainInLane(own, head, context)?.reason ?? null) : null,
+        code: (head && explainInLane(own, head, context)?.reason) ?? null,
         mayHaveLeft: row.retry !== null && (JSON.parse(row.retry) as RetryState).resent,
       })
     }

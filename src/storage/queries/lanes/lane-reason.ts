@@ -103,7 +103,8 @@ export function explainWaiting(
   const own = explainOwnWait(message, context.now)
   if (context.error !== null || message.connection_state !== 'active') return lane
   if (!own && !isHead) return null
-  return own && OF_NO_LANE.has(lane.reason) ? own : lane
+  if (own) return OF_NO_LANE.has(lane.reason) ? own : lane
+  return lane.reason === ('all_deferred' satisfies ReasonCode) ? plain('due') : lane
 }
 
 /** The same of one that may have an open attempt. */
@@ -114,10 +115,13 @@ export function explainSelf(
   return message.open_sequence === null ? explainWaiting(message, context) : explainLane(message, context)
 }
 
-/** What its page and its row say: what it waits for itself, or else what its lane waits for. Null while that moves. */
+/**
+ * What the page and the row of a message say: what it waits for itself, or else what stops its lane. Null: only earlier messages.
+ * That all of them wait for something of their own says nothing of this one, nor does the time at which the lane looks again.
+ */
 export function explainInLane(own: LaneReason | null, head: LaneFacts, context: LaneContext): LaneReason | null {
   const reason = own ?? explainBehind(head, context)
-  return isMoving(reason) ? null : reason
+  return OF_NO_LANE.has(reason.reason) ? null : reason
 }
 
 /** The lane moves, or waits for nothing of its own. */
@@ -138,7 +142,8 @@ export function whyStandsStill(lane: LaneFacts, waiting: number, context: LaneCo
   if (context.error) return unavailable(context.error)
   if (lane.connection_state === 'paused') return plain('paused')
   if (waiting === 0 && lane.open_sequence === null) return null
-  return explainInLane(null, lane, context)
+  const reason = explainBehind(lane, context)
+  return isMoving(reason) ? null : reason
 }
 
 function isMoving({ reason }: LaneReason): boolean {

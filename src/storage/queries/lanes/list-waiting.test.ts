@@ -77,7 +77,10 @@ describe.each(ENGINES)('the messages of a lane for the console, on %s', (engine)
     const { items, ...sums } = first.deferred
     assert.deepEqual(sums, { count: 4, recipients: 2, isMore: false })
     assert.deepEqual(
-      items.map(({ to, position, behind, wait: own }) => [to, position, behind, own?.until ?? null]),
+      items.map(({ to, position, behind, wait: own }) => {
+        const earlier = items.find((one) => one.id === behind?.id)?.position ?? null
+        return [to, position, earlier, own?.until ?? null]
+      }),
       [
         [anna, 3, null, NOON + 30_000],
         [anna, 6, 3, null],

@@ -1,5 +1,6 @@
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { Sequence } from '../../../core/message/message.ts'
+import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
+import type { EarlierMessage } from '../../../core/message/earlier-message.ts'
+import type { MessageType, Sequence } from '../../../core/message/message.ts'
 import type { LanePage, OfConnection, OpenMessageView, WaitingMessageView } from '../../../core/ports/console/lanes.ts'
 import { completeBodies, isPreviewFull, previewOf, startOf } from '../api-log/request-body.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
@@ -22,14 +23,16 @@ const FRONT: Place = { sequence: 0, position: 0 }
 
 /** A message of the lane with what it waits for itself. */
 interface Waiting extends Place {
+  readonly id: MessageId
+  readonly type: MessageType
   readonly recipient: string
   readonly wait: LaneReason | null
 }
 
 /** One that waits for something of its own, or behind such a one. */
 interface Deferred extends Waiting {
-  /** The place of the earlier one to the same recipient; null: it waits for something of its own. */
-  readonly behind: number | null
+  /** The earlier one to the same recipient; null: it waits for something of its own. */
+  readonly behind: EarlierMessage | null
 }
 
 /** One page of a lane: first up to fifty deferred messages, each with those behind it, then the others in order. */
@@ -66,12 +69,12 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
   })
 }
 
-/** The places of the earlier messages behind which deferred ones wait, by the sequences of these. As `listWaiting` shows them. */
+/** The earlier messages behind which deferred ones wait, by the sequences of these. As `listWaiting` shows them. */
 export async function findBehind(
   tables: Reader,
   connectionId: ConnectionId,
   now: Instant,
-): Promise<ReadonlyMap<Sequence, number>> {
+): Promise<ReadonlyMap<Sequence, EarlierMessage>> {
   const open = await readOpenSequence(tables, connectionId)
   const front = await readWaiting(tables, connectionId, { from: FRONT, count: MOST_SCANNED, now })
   return new Map(
@@ -120,14 +123,15 @@ async function readWaiting(
   const rows = await tables
     .selectFrom('message as m')
     .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
-    .select(['m.sequence', 'm.recipient', 'm.retry', ...MEDIA_FACTS])
+    .select(['m.sequence', 'm.id', 'm.type', 'm.recipient', 'm.retry', ...MEDIA_FACTS])
     .where('m.sequence', 'in', sequences)
     .execute()
   const bySequence = new Map(rows.map((row) => [row.sequence, row]))
   return sequences.flatMap((sequence, at): Waiting[] => {
     const row = bySequence.get(sequence)
     if (!row) return []
-    return [{ sequence, position: from.position + at + 1, recipient: row.recipient, wait: explainOwnWait(row, now) }]
+    const { id, type, recipient } = row
+    return [{ sequence, id, type, position: from.position + at + 1, recipient, wait: explainOwnWait(row, now) }]
   })
 }
 
@@ -136,14 +140,18 @@ async function readWaiting(
  * recipient. Without the one that is being sent.
  */
 function defer(waiting: readonly Waiting[], open: Sequence | undefined): ReadonlyMap<Sequence, Deferred> {
-  const byRecipient = new Map<string, Deferred[]>()
+  const byRecipient = new Map<string, readonly [first: EarlierMessage, deferred: Deferred[]]>()
   for (const one of waiting) {
     if (one.sequence === open) continue
-    const before = byRecipient.get(one.recipient)
-    if (before) before.push({ ...one, wait: null, behind: before[0]?.position ?? null })
-    else if (one.wait) byRecipient.set(one.recipient, [{ ...one, behind: null }])
+    const { id, type, wait } = one
+    const [first, deferred] = byRecipient.get(one.recipient) ?? []
+    if (first) deferred?.push({ ...one, wait: null, behind: first })
+    else if (wait) {
+      const { reason, until } = wait
+      byRecipient.set(one.recipient, [{ id, type, reason, until }, [{ ...one, behind: null }]])
+    }
   }
-  return new Map([...byRecipient.values()].flat().map((one) => [one.sequence, one]))
+  return new Map([...byRecipient.values()].flatMap(([, deferred]) => deferred.map((one) => [one.sequence, one])))
 }
 
 async function readItems(

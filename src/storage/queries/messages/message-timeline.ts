@@ -9,6 +9,7 @@ import type { AlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../../core/watchdog/alarm-text.ts'
 import { findHeads, selectUnfinished } from '../lanes/lane-order.ts'
 import { explainInLane, explainSelf, laneContextOf } from '../lanes/lane-reason.ts'
+import { findBehind } from '../lanes/list-waiting.ts'
 import { readPause } from '../lanes/standstills.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { type MessageDetails, selectDetails } from './message-details.ts'
@@ -48,7 +49,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       requestId: row.request_id,
       tokenName: row.token_name,
       position: isWaiting ? await positionOf(tables, row) : null,
-      waitsFor: message.reason === 'behind_others' ? await findEarlier(tables, row) : null,
+      waitsFor: message.reason === 'behind_others' ? await findEarlier(tables, row, context.now) : null,
       laneWait: head && explainInLane(own, head, context),
       reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, context.now) : null,
       connectionState: row.connection_state,
@@ -83,17 +84,8 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
   return position
 }
 
-/** The first message of the lane to the same recipient, if it comes before this one. */
-async function findEarlier(tables: Reader, row: MessageDetails): Promise<MessageId | null> {
-  const first = await selectUnfinished(tables, row.connection_id)
-    .innerJoin('message as m', 'm.sequence', 'e.sequence')
-    .select('m.id')
-    .where('e.sequence', '<', row.sequence)
-    .where('m.recipient', '=', row.recipient)
-    .orderBy('e.sequence')
-    .limit(1)
-    .executeTakeFirst()
-  return first?.id ?? null
+async function findEarlier(tables: Reader, row: MessageDetails, now: Instant): Promise<MessageTimeline['waitsFor']> {
+  return (await findBehind(tables, row.connection_id, now)).get(row.sequence) ?? null
 }
 
 function policyOf({ policy }: MessageDetails): LanePolicy {

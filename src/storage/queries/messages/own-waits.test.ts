@@ -49,10 +49,21 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
     ]
     await world.run('update message set retry = ? where sequence = ?', retryUntil(NOON + 1), first.sequence)
 
-    const waitsFor = []
-    for (const { id } of [first, other, second]) waitsFor.push((await world.administration.explainMessage(id)).waitsFor)
+    await world.lane(connectionId, { reason: 'all_deferred', until: NOON + 500 })
+    const own = { reason: 'retrying', words: '503', until: NOON + 1 }
 
-    assert.deepEqual(waitsFor, [null, null, first.id])
+    const shown = []
+    for (const { id } of [first, other, second]) {
+      const { message, waitsFor, laneWait } = await world.administration.explainMessage(id)
+      shown.push([message.reason, waitsFor, laneWait])
+    }
+
+    const earlier = { id: first.id, type: 'message', reason: 'retrying', until: NOON + 1 }
+    assert.deepEqual(shown, [
+      ['retrying', null, own],
+      ['behind_others', null, null],
+      ['behind_others', earlier, null],
+    ])
   })
 
   it('G10: say what one waited for itself that was cancelled meanwhile, and for how long', async () => {
