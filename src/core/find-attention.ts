@@ -31,7 +31,7 @@ export interface AttentionItem {
   readonly latestAt: Instant
   /** False: it stays until it is dealt with. */
   readonly maySee: boolean
-  /** By whom it was seen since then; null: not seen. */
+  /** The person who has seen it since then; null: not seen. */
   readonly seen: AttentionSeen | null
 }
 
@@ -118,7 +118,7 @@ function ofLane(lane: WaitingLane): AttentionItem {
   const many = counted(waiting, 'message waits', 'messages wait')
   return {
     ...NOTHING,
-    key: `number ${connectionId} ${reason}`,
+    key: `number ${connectionId} ${reason ?? ''}`,
     title: `${number}: ${explained.cause} ${isMore ? 'Over ' : ''}${many}.`,
     nextStep: renderRemedy(explained.nextStep, { number }),
     nextStepByCommand: renderRemedy(withCommand(explained), { number }),

@@ -141,7 +141,7 @@ function itemLine(
   names: Names,
   now: number,
 ) {
-  const account = accountId === null ? '' : ` (${names.get(accountId)})`
+  const account = accountId === null ? '' : ` (${names.get(accountId) ?? ''})`
   const when = messages ? 'The latest' : 'Since'
   return `${title.replace(/\.$/, '')}${account}. ${when}: ${relativeTime(latestAt, now)}. ${nextStepByCommand}`
 }

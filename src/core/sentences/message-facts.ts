@@ -31,7 +31,7 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
   return {
     ...ofNumber,
     to: recipientOf(view),
-    until: time === undefined || !isByItsClock ? time : `${time} (${ofNumber.quietUntil})`,
+    until: time === undefined || !isByItsClock ? time : `${time} (${ofNumber.quietUntil ?? ''})`,
     before: isWaiting && before > 0 ? `${before === 1 ? '1 message is' : `${count(before)} messages are`}` : undefined,
     ahead: isWaiting && before > 0 ? count(before) : undefined,
     turn: turnAt === null ? undefined : shortTime(turnAt, asOf),

@@ -280,6 +280,20 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
     [
+      'of quiet hours by the clock of the sentences, named once',
+      {
+        message: { state: 'QUEUED', attempts: 0 },
+        wait: { reason: 'quiet_hours', words: null, until: AT + 3_600_000 },
+        policy: { quietHours: { from: '20:00', to: '13:00', timeZone: 'UTC' } },
+        more: { position: 1 },
+      },
+      [
+        'Not sent yet.',
+        '15550001301 sends nothing until 13:00 UTC.',
+        'You need not do anything. To send now, change the quiet hours.',
+      ],
+    ],
+    [
       'of a message before it that had no result yet',
       {
         message: { state: 'PUBLISHED', publishedAt: AT + 62_000 },

@@ -180,20 +180,6 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
     [
-      'of quiet hours by the clock of the sentences, named once',
-      {
-        message: WAITS,
-        wait: lane('quiet_hours', null, AT + 3_600_000),
-        policy: { quietHours: { from: '20:00', to: '13:00', timeZone: 'UTC' } },
-        more: { position: 1 },
-      },
-      [
-        'Not sent yet.',
-        `${NUMBER} sends nothing until 13:00 UTC.`,
-        'You need not do anything. To send now, change the quiet hours.',
-      ],
-    ],
-    [
       'of the pace, with the messages before it and its turn',
       {
         message: WAITS,
