@@ -85,7 +85,7 @@ describe('a commit that no standby has confirmed', () => {
       let cancelled = 0
       for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) cancelled += await endWaiting(primary, end)
       const endedAt = performance.now()
-      // It never gets what nobody confirmed.
+      // It never gets what it has not confirmed.
       world.replication.blackHole()
       await standby.start()
       await world.failOver()

@@ -177,7 +177,7 @@ function asConfirmed(remembered: Checkpoint | null, { server }: Checkpoint): Rem
 
 /**
  * How far the database is known to have got for certain. A read also sees commits that no standby has confirmed, such as those
- * whose wait somebody has cancelled; a standby that takes over may lack them, and nobody was told of them.
+ * whose wait was cancelled. A standby that takes over may lack them, and no caller has relied on them.
  */
 function confirmedMark(remembered: Checkpoint | null, found: Checkpoint): number {
   if (!found.server?.isSynchronous) return found.mark
