@@ -33,6 +33,8 @@ const JUMPING = 1
 const RESTARTED = 2
 const NUMBERS = 16
 const HOUR_MS = 3_600_000
+// Those between which lanes move close their sessions slowly, so that a lane that moves too early is seen.
+const CLOSE_SLOWLY = { NODE_OPTIONS: `--import=${new URL('../whatsapp-web/close-slowly.ts', import.meta.url).href}` }
 const OFFSETS_MS = [HOUR_MS, 0, -HOUR_MS, 0]
 /** Acceptances after each jump, so that messages are sent meanwhile. */
 const AFTER_A_JUMP = 10
@@ -109,7 +111,7 @@ async function openWorkers(): Promise<Workers> {
     const cluster = await openCluster({
       ...{ workers: WORKERS, connections: 0, server },
       environment: networkSettings(simulator, temporaryFolder()),
-      environmentOf: (worker) => (worker === JUMPING ? clock.environment : {}),
+      environmentOf: (worker) => (worker === JUMPING ? clock.environment : worker === CUT_OFF ? {} : CLOSE_SLOWLY),
       urlOf: (worker, url) => (worker === CUT_OFF ? proxy.through(url) : url),
     })
     const close = async () => {
