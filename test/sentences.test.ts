@@ -26,7 +26,7 @@ const FIRST: Readonly<Record<MessageState, RegExp>> = {
   SENDING: /^(Being sent now\.|Not known yet: .+\.)$/,
   PUBLISHED: /^(Sent(:| at the \w+ attempt:) .+\.|Sent, perhaps twice\.|.+ marked it as arrived.*\.)$/,
   DELIVERED: /^(Sent and delivered.*\.|Sent, perhaps twice\.)$/,
-  READ: /^(Sent and read.*\.|Sent, perhaps twice\.)$/,
+  READ: /^(Sent.* read.*\.|Sent, perhaps twice\.)$/,
   FAILED: /^(Not sent\.|Sent, but not delivered\.)$/,
   UNCONFIRMED: /^Nobody knows whether it arrived\.$/,
   EXPIRED: /^Not sent\.$/,

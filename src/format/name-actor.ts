@@ -6,3 +6,8 @@ export function nameActor(actor: string): string {
   if (actor === 'cli') return 'the command line'
   return actor === CHANNEL_ACTOR ? 'Nuncio' : actor
 }
+
+/** The same after what was done. */
+export function byActor(actor: string): string {
+  return actor === 'cli' ? 'from the command line' : `by ${nameActor(actor)}`
+}

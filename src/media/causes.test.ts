@@ -119,7 +119,7 @@ it.each([
   [
     'http://missing.example.com/',
     'The name "missing.example.com" does not exist.',
-    'Check the host in the URL. If it exists by now, retry.',
+    'Check the host in the URL, then retry.',
   ],
   ['http://empty.example.com/', 'The name "empty.example.com" has no address.', 'Add a DNS record for it, then retry.'],
   [

@@ -24,6 +24,10 @@ const AT = NOW - 60_000
 describe('the search box of the API log', () => {
   it.each([
     ['49170', { to: '49170*' }],
+    ['404', { status: '404' }],
+    ['401 ', { status: '401' }],
+    ['420', { to: '420*' }],
+    ['+404', { to: '404*' }],
     ['+49 170 123-45', { to: '4917012345*' }],
     ['(0049) 170/1234', { to: '491701234*' }],
     ['+49 (0)170 1234', { to: '491701234*' }],
@@ -98,16 +102,28 @@ describe('what stands beside the result', () => {
 
   it('is the first error of a refused request, with its field', () => {
     const errors = [
-      { field: 'message.to', code: 'number_malformed', list: 'No phone number', message: '`Digits` only.' },
+      { field: 'message.to', code: 'number_malformed', list: 'Wrong format', message: '`Digits` only.' },
       { field: null, code: 'x', list: 'Wrong', message: 'Wrong.' },
     ]
 
-    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: No phone number, +1')
+    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: Wrong format, +1')
     const summed = { requests: 12, since: AT }
     assert.equal(
       causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
-      '12 requests, not listed one by one: No phone number',
+      '12 requests, not listed one by one: Wrong format',
     )
+  })
+})
+
+describe('the cause of a request with a token that was once valid', () => {
+  it.each([
+    [true, 'Token web-shop deleted'],
+    [false, 'Token web-shop expired'],
+  ])('says what became of it', (isDeleted, cause) => {
+    const errors = [{ field: null, code: 'unauthorized', list: 'No valid token', message: '' }]
+    const token = { id: 't', name: 'web-shop', isDeleted }
+
+    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors, token }), cause)
   })
 })
 

@@ -21,10 +21,10 @@ const AFTER_A_STOP = {
     /^Nobody knows whether it arrived\.$/,
     /^Nuncio stopped during attempt 1, and the sandbox could not say whether it left\.$/,
   ],
-  read: [/^Sent and read/, /^Nuncio stopped during attempt 1\. A report from Meta shows that it has it\.$/],
+  read: [/^Sent.* read/, /^Nuncio stopped during attempt 1\. A report from Meta shows that it has it\.$/],
 } as const
 const AFTER_A_FREEZE = {
-  read: [/^Sent and read/, /^Meta gave no answer to attempt 1\. A report .*shows that it has it\.$/],
+  read: [/^Sent.* read/, /^Meta gave no answer to attempt 1\. A report .*shows that it has it\.$/],
 } as const
 
 // All at once: they mostly wait until a claim has run out.

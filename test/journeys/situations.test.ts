@@ -237,7 +237,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     )
     assert.match(
       (await read(refused)).join(' '),
-      /^Not sent\. 15557778007 is on the block list: the command line, at .+ UTC \(“asked by phone”\)\. You need not do anything\./,
+      /^Not sent\. 15557778007 is on the block list: blocked from the command line at .+ UTC \(“asked by phone”\)\. You need not do anything\./,
     )
     assert.match(
       (await read(removed)).join(' '),

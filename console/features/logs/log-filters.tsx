@@ -24,20 +24,24 @@ function SearchBox({ search, change }: FiltersProps) {
   const [words, setText] = useState(wordsOf(search))
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    change(readWords(words, can('developer')), { isStep: true })
+    const wanted = readWords(words, can('developer'))
+    // The filter by status has a name of its own beside the box.
+    if (wanted.status !== undefined) setText('')
+    change(wanted, { isStep: true })
   }
   return (
     <form onSubmit={submit} noValidate style={{ flex: '1 1 200px' }} data-filters>
       <TextInput
-        aria-label="Search by number, id or error"
-        placeholder="Number, text, id or error"
+        aria-label="Search by number, id, error or HTTP status"
+        placeholder="Number, text, id, error or status"
         value={words}
         maxLength={200}
         onChange={(event) => setText(event.currentTarget.value)}
         type="search"
         autoComplete="off"
         leftSection={<Search size={16} aria-hidden />}
-        rightSection={<Kbd size="xs">/</Kbd>}
+        rightSectionWidth={56}
+        rightSection={<Kbd size="xs">{words === wordsOf(search) ? '/' : 'Enter'}</Kbd>}
       />
     </form>
   )

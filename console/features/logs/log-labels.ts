@@ -66,7 +66,8 @@ export function causeOf(row: LogRow): string | null {
 
 /** Only a known token was ever valid. The reply to the caller does not say so. */
 function endedToken({ errors: [first], token }: LogRow): string | null {
-  return first?.code === 'unauthorized' && token !== null ? 'Its token was deleted or has expired' : null
+  if (first?.code !== 'unauthorized' || token === null) return null
+  return `Token ${token.name} ${token.isDeleted ? 'deleted' : 'expired'}`
 }
 
 function firstError({ errors: [first, ...others], summed }: LogRow, before = ''): string {

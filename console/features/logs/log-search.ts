@@ -57,11 +57,18 @@ export function rangeOf({ range, since, until, to, text, id, reason, ...others }
 // The id of a message, and that of a request.
 const ID = /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{14,}|[0-9a-z]{8}-[0-9a-z]{1,12})$/i
 
-/** What the words of the search box mean: the beginning of a recipient's number, an id, or a text. */
-export function readWords(words: string, maySearchRecipients: boolean): Pick<LogSearch, 'to' | 'id' | 'text'> {
+// What requests are answered with. With a plus sign, the same digits are the beginning of a number.
+const STATUSES = new Set([200, 400, 401, 403, 404, 405, 408, 417, 429, 431, 500, 503].map(String))
+
+/** What the words of the search box mean: an HTTP status, the beginning of a recipient's number, an id, or a text. */
+export function readWords(
+  words: string,
+  maySearchRecipients: boolean,
+): Pick<LogSearch, 'to' | 'id' | 'text'> & { readonly status?: string } {
   const sought = words.trim()
   const nothing = { to: undefined, id: undefined, text: undefined }
   if (sought === '') return nothing
+  if (STATUSES.has(sought)) return { ...nothing, status: sought }
   const digits = maySearchRecipients ? digitsOfNumber(sought) : null
   if (digits !== null) return { ...nothing, to: `${digits}*` }
   return ID.test(sought) ? { ...nothing, id: sought } : { ...nothing, text: sought }

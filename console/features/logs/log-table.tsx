@@ -80,8 +80,13 @@ const PREVIEW: Column<LogRow> = {
   key: 'message',
   header: 'Message',
   card: 'text',
-  cell: ({ type, preview }) =>
-    type === null && preview === null ? null : <MessagePreview type={type ?? 'message'} preview={preview} />,
+  cell: ({ type, preview, errors }) =>
+    type === null && preview === null ? null : (
+      <MessagePreview
+        type={type ?? 'message'}
+        preview={errors.some(({ code }) => code === 'text_empty') ? '(empty)' : preview}
+      />
+    ),
 }
 
 /** Accepted is not sent: the result beside it says more. */

@@ -107,7 +107,8 @@ export const logEntry = z.object({
   to: maskedNumber.nullable(),
   type: maskedType.nullable(),
   connectionId: plain.nullable(),
-  token: z.object({ id: plain, name: plain }).nullable(),
+  /** Deleted: before the request. */
+  token: z.object({ id: plain, name: plain, isDeleted: z.boolean() }).nullable(),
   tookMs: z.number().nullable(),
   attempts: z.int().nullable(),
   /**

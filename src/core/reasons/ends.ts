@@ -27,8 +27,8 @@ export const END_REASONS = {
   recipient_blocked: {
     list: 'On the block list',
     cause: [
-      '{to} is on the block list: {who}, {at} (“{why}”).',
-      '{to} is on the block list: {who}, {at}.',
+      '{to} is on the block list: blocked {by} {at} (“{why}”).',
+      '{to} is on the block list: blocked {by} {at}.',
       '{to} is on the block list.',
     ],
     nextStep: 'You need not do anything. If that was a mistake, unblock it under Settings, Recipients; then retry.',

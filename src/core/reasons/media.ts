@@ -32,12 +32,12 @@ const FINAL_URL = 'Give the URL that the file finally has, in a new message.'
 export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
   media_dns: row(
     'File host not found',
-    ['The name in the media URL could not be resolved.', 'Check the DNS of the host, then retry.'],
+    ['The name in the media URL could not be resolved.', 'Check the host in the URL, then retry.'],
     [
       [
         / does not exist\./,
         'File host does not exist',
-        'Check the host in the URL. If it exists by now, retry.',
+        'Check the host in the URL, then retry.',
         'The name "files.example" does not exist.',
       ],
       [

@@ -50,7 +50,7 @@ export const WAIT_REASONS = {
       {
         when: { words: /./ },
         list: 'Download failed, tried again',
-        nextStep: 'You need not do anything. To save tries, fix it before the next one.',
+        nextStep: 'It is tried again by itself. If the fault is at the file host, fix it before the next try.',
         example: 'files.example answered 404 (not found). It is tried again: try 2 of 4.',
       },
     ],

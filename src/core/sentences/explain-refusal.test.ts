@@ -13,7 +13,7 @@ it.each([
 })
 
 it.each([
-  ['number_malformed', 'No phone number'],
+  ['number_malformed', 'Wrong format'],
   ['a_code_of_a_newer_version', 'a_code_of_a_newer_version'],
 ])('in lists the refusal %s reads %s', (code, list) => {
   assert.equal(refusalList(code), list)

@@ -49,7 +49,7 @@ const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?:
   field_required: ['Missing', 'Add it.'],
   field_wrong_type: ['Wrong type', 'Send the type that the documents show.'],
   field_unused: ['Not used with this type'],
-  number_malformed: ['No phone number'],
+  number_malformed: ['Wrong format'],
   type_unknown: ['Unknown type'],
   name_malformed: ['File name not allowed', 'Change the name, for example to photo.jpg.'],
   url_malformed: ['Invalid URL', 'Correct the URL. Special characters in it must be percent-encoded.'],

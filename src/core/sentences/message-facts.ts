@@ -2,7 +2,7 @@ import { atStart } from '../../format/capitalized.ts'
 import { counted } from '../../format/counted.ts'
 import { durationText } from '../../format/durations.ts'
 import { atText, secondText, shortTime } from '../../format/instants.ts'
-import { nameActor } from '../../format/name-actor.ts'
+import { byActor, nameActor } from '../../format/name-actor.ts'
 import type { Instant } from '../ids.ts'
 import { type EarlierMessage, earlierText } from '../message/earlier-message.ts'
 import { ERASED } from '../message/erased.ts'
@@ -44,7 +44,7 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
     earlier: view.waitsFor ? earlierClause(view.waitsFor, asOf) : undefined,
     ...(code === 'paused' && paused ? { who: atStart(nameActor(paused.by)), at: at(paused.at) } : {}),
     ...(code === 'recipient_blocked' && block
-      ? { who: nameActor(block.by), at: at(block.at), why: block.why ?? undefined }
+      ? { by: byActor(block.by), at: at(block.at), why: block.why ?? undefined }
       : {}),
     ...(code === 'connection_removed' && removed ? { who: atStart(nameActor(removed.by)), at: at(removed.at) } : {}),
     ...(by ? { who: atStart(nameActor(by.by)), at: at(by.at) } : {}),

@@ -99,11 +99,7 @@ describe('a stranger learns from the log alone', () => {
     [
       'of a host that does not exist',
       file('media_dns', 'The name "no-such-host.example" does not exist.'),
-      [
-        'Not sent.',
-        'The name "no-such-host.example" does not exist.',
-        'Check the host in the URL. If it exists by now, retry.',
-      ],
+      ['Not sent.', 'The name "no-such-host.example" does not exist.', 'Check the host in the URL, then retry.'],
     ],
     [
       'of a certificate from no known authority',
@@ -119,7 +115,7 @@ describe('a stranger learns from the log alone', () => {
       [
         'Not sent.',
         'The name "no-such-host.example" does not exist, four times in 2 min 36 s.',
-        'Check the host in the URL. If it exists by now, retry.',
+        'Check the host in the URL, then retry.',
       ],
     ],
     [

@@ -8,6 +8,8 @@ export const FACT_EXAMPLES = {
   network: 'Meta',
   /** A person, the command line, or Nuncio. */
   who: 'anna@example.org',
+  /** The same after what was done. */
+  by: 'by anna@example.org',
   /** Why that person did it, in their words. */
   why: 'asked by phone',
   /** A time in the middle of a sentence: "at 14:32 UTC", "on 26 Nov 2026, 14:32 UTC". */

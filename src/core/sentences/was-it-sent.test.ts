@@ -70,9 +70,11 @@ describe('the answer to whether a message was sent', () => {
   it('drops the time of a report that is before the acceptance', () => {
     const early = viewOf({ state: 'READ' }, [entryOf('receipt-read', AT - 1)])
     const later = viewOf({ state: 'DELIVERED' }, [entryOf('receipt-delivered', AT + 1_900)])
+    const whole = viewOf({ state: 'READ', publishedAt: AT + 62 }, [entryOf('receipt-read', AT + 3_000)])
 
     assert.equal(wasItSent(early).sentence, 'Sent and read.')
     assert.equal(wasItSent(later).sentence, 'Sent and delivered 1.9 s after the request.')
+    assert.equal(wasItSent(whole).sentence, 'Sent after 62 ms, read after 3.0 s.')
   })
 })
 

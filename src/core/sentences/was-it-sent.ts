@@ -29,7 +29,7 @@ export function ordinal(number: number): string {
  * left, "not delivered" only after the network had the message.
  */
 export function wasItSent(view: MessageTimeline): Answer {
-  const { message, timeline, channel } = view
+  const { message, channel } = view
   const network = networkName(channel)
   if (message.reason === 'possible_duplicate' && isSent(message))
     return { sentence: 'Sent, perhaps twice.', short: 'perhaps sent twice' }
@@ -41,9 +41,9 @@ export function wasItSent(view: MessageTimeline): Answer {
     case 'PUBLISHED':
       return published(view, network)
     case 'DELIVERED':
-      return { sentence: `Sent and delivered${timeOf(timeline, 'receipt-delivered')}.`, short: 'delivered' }
+      return { sentence: sentAnd(view, 'delivered'), short: 'delivered' }
     case 'READ':
-      return { sentence: `Sent and read${timeOf(timeline, 'receipt-read')}.`, short: 'read' }
+      return { sentence: sentAnd(view, 'read'), short: 'read' }
     case 'FAILED':
       return message.publishedAt === null
         ? { sentence: 'Not sent.', short: 'not sent' }
@@ -135,11 +135,15 @@ function acceptedAfter({ acceptedAt, publishedAt }: MessageTimeline['message']):
   return publishedAt === null ? '' : afterText(publishedAt - acceptedAt)
 }
 
-function timeOf(timeline: Timeline, kind: string): string {
-  const found = timeline.find((entry) => entry.kind === kind)
+/** With both times after the request, if both are known. */
+function sentAnd({ message, timeline }: MessageTimeline, how: 'delivered' | 'read'): string {
+  const found = timeline.find(({ kind }) => kind === `receipt-${how}`)
   const [accepted] = timeline
-  if (!found || !accepted) return ''
-  return afterText(Number(found.facts['networkTime'] ?? found.at) < accepted.at ? -1 : found.at - accepted.at)
+  if (!found || !accepted) return `Sent and ${how}.`
+  const thenMs = Number(found.facts['networkTime'] ?? found.at) < accepted.at ? -1 : found.at - accepted.at
+  const sentMs = message.publishedAt === null ? -1 : message.publishedAt - message.acceptedAt
+  if (sentMs < 0 || thenMs < sentMs) return `Sent and ${how}${afterText(thenMs)}.`
+  return `Sent after ${durationText(sentMs)}, ${how} after ${durationText(thenMs)}.`
 }
 
 /** Empty when the time is before acceptance: the network’s clock is behind ours, or ours was set back. */

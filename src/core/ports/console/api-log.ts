@@ -66,12 +66,19 @@ export interface LogEntryView
   readonly madeBy: string | null
   /** Who sent this message again; null when it was not. */
   readonly resentBy: string | null
-  readonly token: { readonly id: TokenId; readonly name: string; readonly prefix: string } | null
+  readonly token: {
+    readonly id: TokenId
+    readonly name: string
+    readonly prefix: string
+    /** Null: it is not deleted. */
+    readonly deletedAt: Instant | null
+  } | null
   readonly connectionId: ConnectionId | null
   /** What people call it; null: it has no name, or there is none. */
   readonly connectionName: string | null
   /** Why the message ended as it did. */
   readonly reason: string | null
+  readonly reasonWords: string | null
   readonly attempts: number | null
   /** The beginning of its text, or of the name and caption of its file. Null: there is none, or it was deleted. */
   readonly preview: string | null

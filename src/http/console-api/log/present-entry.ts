@@ -27,16 +27,23 @@ export function presentEntry(entry: LogEntryView): LogEntry {
     to: entry.to,
     type: entry.type,
     connectionId: entry.connectionId,
-    token: token && { id: token.id, name: token.name },
+    token: token && {
+      id: token.id,
+      name: token.name,
+      isDeleted: token.deletedAt !== null && token.deletedAt <= entry.receivedAt,
+    },
     tookMs: entry.tookMs,
     attempts: entry.attempts,
     summed: entry.summed,
   }
 }
 
-function presentReason(code: string, { state, channel, connection, to }: LogEntryView): LogEntry['reason'] {
+function presentReason(
+  code: string,
+  { state, channel, connection, to, reasonWords: words }: LogEntryView,
+): LogEntry['reason'] {
   const facts = { number: connection ?? undefined, to: to === ERASED ? undefined : (to ?? undefined) }
-  const { cause: meaning, list } = explainReason(code, { state, channel, facts })
+  const { cause: meaning, list } = explainReason(code, { state, channel, words, facts })
   return { code, meaning, list }
 }
 

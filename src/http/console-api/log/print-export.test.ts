@@ -41,7 +41,7 @@ const ENTRY: LogEntry = {
   to: '+1,555',
   type: 'message',
   connectionId: null,
-  token: { id: 'tok_1', name: '=token' },
+  token: { id: 'tok_1', name: '=token', isDeleted: false },
   tookMs: 0.8,
   attempts: null,
   summed: null,

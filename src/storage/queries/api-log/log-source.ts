@@ -141,9 +141,10 @@ export function toToken(row: {
   readonly token_id: NonNullable<LogEntryView['token']>['id'] | null
   readonly token_name: string | null
   readonly token_prefix: string | null
+  readonly token_deleted_at: Instant | null
 }): LogEntryView['token'] {
-  const { token_id: id, token_name: name, token_prefix: prefix } = row
-  return id === null || name === null || prefix === null ? null : { id, name, prefix }
+  const { token_id: id, token_name: name, token_prefix: prefix, token_deleted_at: deletedAt } = row
+  return id === null || name === null || prefix === null ? null : { id, name, prefix, deletedAt }
 }
 
 /**
