@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Page } from '@playwright/test'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
@@ -40,7 +41,11 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText(/^whsec_/)).toBeVisible()
     expect(await opened.axe()).toEqual([])
-    await page.getByRole('button', { name: 'I have taken it' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText('You have not copied the secret').waitFor()
+    expect(await opened.axe()).toEqual([])
+    await page.getByRole('button', { name: 'Back to the secret' }).click()
+    await takeSecret(page)
 
     await expect(page.getByRole('heading', { name: 'Deliveries' })).toBeVisible()
     await expect(page.getByText(/whsec_/)).toHaveCount(0)
@@ -69,7 +74,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.getByRole('button', { name: 'Add webhook' }).click()
     const secret = (await page.getByRole('group', { name: 'Secret' }).innerText()).trim()
     expect(await findBarriersOnPhone(page)).toEqual([])
-    await page.getByRole('button', { name: 'I have taken it' }).click()
+    await takeSecret(page)
     await page.getByRole('button', { name: 'Send a test' }).click()
     await page.getByRole('link', { name: 'webhook.test' }).click()
     await expect(page.getByText('Try 1: HTTP 200')).toBeVisible()
@@ -100,7 +105,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
       await expect(endsEarlier).toHaveCount(isSecond ? 1 : 0)
       expect(await opened.axe()).toEqual([])
       await dialog.getByRole('button', { name: 'Make a new secret' }).click()
-      await page.getByRole('button', { name: 'I have taken it' }).click()
+      await takeSecret(page)
       await page.locator('[data-fact="Old secret signs too"]').waitFor()
     }
 
@@ -128,4 +133,9 @@ async function openReceiver() {
     await new Promise((resolve) => server.close(resolve))
   }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received, close }
+}
+
+async function takeSecret(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Copy: Secret' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
 }

@@ -31,7 +31,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
   it('posts a notice to each webhook that wants it, once, with what the message says of itself', async () => {
     const world = await open(newWorld)
     const { account, work } = world
-    await hook(world, 'whk_a', ['message.cancelled'])
+    const of = await hook(world, 'whk_a', ['message.cancelled'])
     await hook(world, 'whk_b', ['message.cancelled', 'message.failed'])
     await hook(world, 'whk_c', ['message.failed'])
     const id = await accept(world.storage, world.sender)
@@ -53,6 +53,8 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     )
     assert.deepEqual(Object(data?.['reason'])['code'], 'cancelled_by_person')
     assert.ok(!claimed[0]?.payload.includes('Hello'))
+    const [listed] = (await world.hooks.listDeliveries(of, ALL)).items
+    assert.deepEqual(listed?.message, { id: data?.['messageId'], to: data?.['to'] })
     assert.equal(account, claimed[0]?.accountId)
     await world.close()
   })

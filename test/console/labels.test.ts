@@ -4,7 +4,7 @@ import { timeLabelOf, unseen } from '../../console/features/attention/attention-
 import { changesText, gapEffect } from '../../console/features/connections/connection-labels.ts'
 import { auditFact } from '../../console/features/settings/audit-labels.ts'
 import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
-import { retriesText } from '../../console/features/webhooks/webhook-labels.ts'
+import { deliveryLabel, retriesText } from '../../console/features/webhooks/webhook-labels.ts'
 import type { AlarmReply } from '../../src/contract/console/alarms.ts'
 import { ALARM_KIND_NAMES } from '../../src/core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
@@ -62,6 +62,13 @@ describe('a webhook', () => {
     const text = retriesText({ retrying: { ...retrying, ...changed } }) ?? ''
 
     assert.ok(text.startsWith(start) && text.includes(end), text)
+  })
+
+  it('says of a delivery that waits whether it has failed', () => {
+    const labels = [0, 1, 3].map((tries) => deliveryLabel({ state: 'waiting', tries }))
+
+    assert.deepEqual(labels, ['Waiting', 'Failed once, tried again', 'Failed 3 times, tried again'])
+    assert.equal(deliveryLabel({ state: 'delivered', tries: 2 }), 'Delivered')
   })
 
   it('says nothing when nothing is tried again', () => {

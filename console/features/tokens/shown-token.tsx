@@ -1,11 +1,10 @@
-import { Alert, Button, Group, Modal, Stack, Tabs, Text } from '@mantine/core'
-import { useBlocker } from '@tanstack/react-router'
+import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
 import { Download, TriangleAlert } from 'lucide-react'
-import { useState } from 'react'
 import type { ShownTokenReply } from '../../../src/contract/console/tokens.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { saveFile } from '../../components/save-file.ts'
+import { ShownOnce } from '../../components/shown-once.tsx'
 import { sendExamples } from './send-examples.ts'
 import { SendTest } from './send-test.tsx'
 
@@ -17,65 +16,19 @@ interface ShownTokenProps {
   readonly onClose: () => void
 }
 
-/** A token, which is shown only once. Leaving without having copied it needs a confirmation. */
+/** A token, which is shown only once. */
 export function ShownToken({ shown, endpoint, numbers, onClose }: ShownTokenProps) {
-  const [isTaken, setTaken] = useState(false)
-  const [isAsking, setAsking] = useState(false)
-  const [isLeaving, setLeaving] = useState(false)
-  const mayGo = isTaken || isLeaving
-  useBlocker({
-    shouldBlockFn: () => {
-      if (!mayGo) setAsking(true)
-      return !mayGo
-    },
-    enableBeforeUnload: () => !mayGo,
-  })
-  const close = () => (isTaken ? onClose() : setAsking(true))
-  const leave = () => {
-    setLeaving(true)
-    // In the next turn, when navigation is no longer blocked.
-    setTimeout(onClose)
-  }
   return (
-    <Modal
-      opened
-      onClose={close}
+    <ShownOnce
       title={`The token “${shown.details.name}”`}
-      size="xl"
-      centered
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      what="token"
+      without="Without it you will have to delete this token and create another."
+      onClose={onClose}
     >
-      {isAsking && !isTaken ? (
-        <AskAgain onBack={() => setAsking(false)} onLeave={leave} />
-      ) : (
-        <Shown shown={shown} endpoint={endpoint} numbers={numbers} onTaken={() => setTaken(true)} onClose={close} />
+      {({ onTaken, close }) => (
+        <Shown shown={shown} endpoint={endpoint} numbers={numbers} onTaken={onTaken} onClose={close} />
       )}
-    </Modal>
-  )
-}
-
-function AskAgain({ onBack, onLeave }: { readonly onBack: () => void; readonly onLeave: () => void }) {
-  return (
-    <Stack>
-      <Alert
-        color="yellow"
-        variant="light"
-        icon={<TriangleAlert aria-hidden />}
-        title="You have not copied the token"
-        role="alert"
-      >
-        It cannot be shown again. Without it you will have to delete this token and create another.
-      </Alert>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onLeave}>
-          Close without the token
-        </Button>
-        <Button onClick={onBack} data-autofocus>
-          Back to the token
-        </Button>
-      </Group>
-    </Stack>
+    </ShownOnce>
   )
 }
 

@@ -9,6 +9,7 @@ import { RowLink } from '../../components/links.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
+import { MessageLink } from './message-link.tsx'
 import { DeliveryBadge } from './webhook-badges.tsx'
 import { DELIVERY_LABELS, lastTryLabel } from './webhook-labels.ts'
 
@@ -100,7 +101,12 @@ function columnsOf(account: string, id: string): readonly Column<DeliveryRowRepl
         </RowLink>
       ),
     },
-    { key: 'state', header: 'State', card: 'aside', cell: (row) => <DeliveryBadge state={row.state} /> },
+    { key: 'state', header: 'State', card: 'aside', cell: (row) => <DeliveryBadge delivery={row} /> },
+    {
+      key: 'message',
+      header: 'Message',
+      cell: ({ message }) => (message === null ? '' : <MessageLink account={account} message={message} />),
+    },
     { key: 'last', header: 'Last try', wraps: true, cell: lastTryLabel },
     { key: 'tries', header: 'Tries', align: 'right', cell: (row) => row.tries },
     { key: 'made', header: 'Made', hideBelow: 1200, cell: (row) => <TimeAgo at={row.createdAt} isQuiet /> },

@@ -11,6 +11,7 @@ import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
+import { MessageLink } from './message-link.tsx'
 import { DeliveryBadge } from './webhook-badges.tsx'
 
 const EVERY_MS = 5_000
@@ -56,18 +57,23 @@ export function Delivery() {
           onRetry={() => void delivery.refetch()}
         />
       ) : delivery.data ? (
-        <Whole delivery={delivery.data} />
+        <Whole account={account} delivery={delivery.data} />
       ) : null}
     </Page>
   )
 }
 
-function Whole({ delivery }: { readonly delivery: DeliveryReply }) {
-  const { state, notificationId, nextTryAt, payload, tryRows } = delivery
+function Whole({ account, delivery }: { readonly account: string; readonly delivery: DeliveryReply }) {
+  const { message, notificationId, nextTryAt, payload, tryRows } = delivery
   return (
     <>
       <Stack gap="xs">
-        <DeliveryBadge state={state} />
+        <DeliveryBadge delivery={delivery} />
+        {message === null ? null : (
+          <Text size="sm">
+            Message: <MessageLink account={account} message={message} />
+          </Text>
+        )}
         <Text size="sm">
           The receiver gets it as <Code>webhook-id: {notificationId}</Code>, the same at each try.
         </Text>

@@ -1,6 +1,7 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { TriangleAlert } from 'lucide-react'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { ShownOnce } from '../../components/shown-once.tsx'
 
 interface ShownSecretProps {
   readonly secret: string
@@ -10,27 +11,26 @@ interface ShownSecretProps {
 /** A webhook's secret, which is shown only once. */
 export function ShownSecret({ secret, onClose }: ShownSecretProps) {
   return (
-    <Modal
-      opened
-      onClose={onClose}
+    <ShownOnce
       title="The secret of the webhook"
-      size="xl"
-      centered
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      what="secret"
+      without="Without it you will have to make a new secret."
+      onClose={onClose}
     >
-      <Stack>
-        <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It is shown only now">
-          Give it to the program that receives. Every program that has it can forge our notices.
-        </Alert>
-        <CodeBlock code={secret} label="Secret" />
-        <Text size="sm">Verify each request before you believe it, for example in Node:</Text>
-        <CodeBlock code={SNIPPET} language="javascript" label="Verifying in Node" />
-        <Group justify="flex-end">
-          <Button onClick={onClose}>I have taken it</Button>
-        </Group>
-      </Stack>
-    </Modal>
+      {({ onTaken, close }) => (
+        <Stack>
+          <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="It is shown only now">
+            Give it to the program that receives. Every program that has it can forge our notices.
+          </Alert>
+          <CodeBlock code={secret} label="Secret" onCopied={onTaken} />
+          <Text size="sm">Verify each request before you believe it, for example in Node:</Text>
+          <CodeBlock code={SNIPPET} language="javascript" label="Verifying in Node" />
+          <Group justify="flex-end">
+            <Button onClick={close}>Done</Button>
+          </Group>
+        </Stack>
+      )}
+    </ShownOnce>
   )
 }
 

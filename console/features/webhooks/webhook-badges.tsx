@@ -1,7 +1,7 @@
 import { Ban, CircleCheck, CircleX, Hourglass, TriangleAlert } from 'lucide-react'
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
-import { DELIVERY_LABELS, STATE_LABELS } from './webhook-labels.ts'
+import { deliveryLabel, STATE_LABELS } from './webhook-labels.ts'
 
 const OF_WEBHOOK = {
   enabled: { group: 'sent', icon: CircleCheck },
@@ -31,11 +31,13 @@ const OF_DELIVERY = {
   dropped: { group: 'notsent', icon: Ban },
 } as const
 
-export function DeliveryBadge({ state }: { readonly state: DeliveryRowReply['state'] }) {
-  const { group, icon } = OF_DELIVERY[state]
+export function DeliveryBadge({ delivery }: { readonly delivery: Pick<DeliveryRowReply, 'state' | 'tries'> }) {
+  const { state } = delivery
+  const hasFailed = state === 'waiting' && delivery.tries > 0
+  const { group, icon } = hasFailed ? ({ group: 'attend', icon: TriangleAlert } as const) : OF_DELIVERY[state]
   return (
     <GroupLabel group={group} icon={icon}>
-      {DELIVERY_LABELS[state]}
+      {deliveryLabel(delivery)}
     </GroupLabel>
   )
 }

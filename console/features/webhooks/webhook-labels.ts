@@ -14,6 +14,13 @@ export const DELIVERY_LABELS: Readonly<Record<DeliveryRowReply['state'], string>
   dropped: 'Given up: too many waited',
 }
 
+/** A delivery that failed and waits for its next try is not called as one that was not tried yet. */
+export function deliveryLabel({ state, tries }: Pick<DeliveryRowReply, 'state' | 'tries'>): string {
+  return state === 'waiting' && tries > 0
+    ? `Failed ${tries === 1 ? 'once' : `${tries} times`}, tried again`
+    : DELIVERY_LABELS[state]
+}
+
 /** The deliveries of the last day, in one line. */
 export function lastDayLabel({ lastDay }: WebhookReply): string {
   const { delivered, failed, dropped, waiting, isAtLeast } = lastDay

@@ -30,7 +30,7 @@ export function Webhooks() {
           <EmptyState
             kind="nothing-yet"
             title="No webhook yet"
-            text="Add the URL of your program, and it is notified of each delivered or failed message."
+            text="Add the URL of your program, and choose what it is notified of, such as failed messages."
             action={account.can('developer') ? <AddLink /> : null}
           />
         }

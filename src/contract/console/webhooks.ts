@@ -3,7 +3,7 @@ import { WEBHOOK_DESCRIPTION } from './form-rules.ts'
 import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
-import { maskedText, notForViewers, plain } from './viewer-text.ts'
+import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
 
 const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
@@ -60,6 +60,8 @@ const delivery = z.object({
   /** The header `webhook-id`. */
   notificationId: plain,
   kind: plain,
+  /** The message that it is about. */
+  message: z.object({ id: plain, to: maskedNumber }).nullable(),
   state: z.enum(DELIVERY_STATES),
   tries: z.int(),
   createdAt: instant,

@@ -16,6 +16,13 @@ export function composePayload({ kind, at, data }: StoredNotification, from: str
   return JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data: published })
 }
 
+/** The message that a payload is about; null: it is about none. */
+export function messageOf(payload: string): { readonly id: string; readonly to: string } | null {
+  const { data } = JSON.parse(payload) as { readonly data: Readonly<Record<string, unknown>> }
+  const { messageId: id, to } = data
+  return typeof id === 'string' && typeof to === 'string' ? { id, to } : null
+}
+
 function messageData(kept: Readonly<Record<string, unknown>>, from: string | null): Readonly<Record<string, unknown>> {
   const { messageId, connectionId, to, type, state, reason, words, attempts, acceptedAt } = kept
   return {

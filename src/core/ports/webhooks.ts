@@ -59,6 +59,8 @@ export interface DeliveryRow {
   /** What the receiver knows it by: `webhook-id`. */
   readonly notificationId: string
   readonly kind: NotificationKind
+  /** The message that it is about. */
+  readonly message: { readonly id: string; readonly to: string } | null
   readonly state: DeliveryState
   readonly tries: number
   readonly createdAt: Instant

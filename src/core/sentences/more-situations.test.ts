@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { AT, entry, readMessage, type Situation } from '../../../test/support/read-message.ts'
+import type { MessageId } from '../ids.ts'
+
+const earlier = (reason: string) => ({ id: 'm' as MessageId, type: 'image' as const, reason, until: AT + 210_000 })
 
 const META = 'whatsapp-cloud'
 const file = (code: string, words: string): Situation => ({ message: { reason: code, attempts: 0 }, words })
@@ -299,6 +302,42 @@ describe('a stranger learns from the log alone', () => {
         'Sent: the sandbox accepted it 1 min 2 s after the request.',
         'It waited 1 min 1 s: the message before it had no result yet.',
         'You need not do anything.',
+      ],
+    ],
+    [
+      'of an earlier message to the same recipient',
+      {
+        message: { state: 'QUEUED', attempts: 0, reason: 'behind_others' },
+        more: { position: 5, waitsFor: earlier('retrying') },
+      },
+      [
+        'Not sent yet.',
+        'It waits for an earlier image to the same recipient: it is tried again at 12:03:30 UTC.',
+        'You need not do anything: it is sent after that one.',
+      ],
+    ],
+    [
+      'of an earlier file to the same recipient, whose download failed',
+      {
+        message: { state: 'QUEUED', attempts: 0, reason: 'behind_others' },
+        more: { position: 5, waitsFor: earlier('media_pending') },
+      },
+      [
+        'Not sent yet.',
+        'It waits for an earlier image to the same recipient: its download is tried again at 12:03:30 UTC.',
+        'You need not do anything: it is sent after that one.',
+      ],
+    ],
+    [
+      'of an earlier file to the same recipient that is uploaded, without the time at which that is given up',
+      {
+        message: { state: 'QUEUED', attempts: 0, reason: 'behind_others' },
+        more: { position: 5, waitsFor: earlier('media_uploading') },
+      },
+      [
+        'Not sent yet.',
+        'It waits for an earlier image to the same recipient: its file is uploaded first.',
+        'You need not do anything: it is sent after that one.',
       ],
     ],
   ])('%s', (_, situation, lines) => {

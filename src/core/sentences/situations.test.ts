@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { AT, entry, NUMBER, readMessage, type Situation } from '../../../test/support/read-message.ts'
-import type { MessageId } from '../ids.ts'
 
 const SENT = { state: 'PUBLISHED', publishedAt: AT + 7_100 } as const
 const WAITS = { state: 'QUEUED', attempts: 0 } as const
@@ -9,7 +8,6 @@ const META = 'whatsapp-cloud'
 const NO_ACTION = 'You need not do anything.'
 const ASK = 'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
 const lane = (reason: string, words: string | null = null, until: number | null = null) => ({ reason, words, until })
-const earlier = (reason: string) => ({ id: 'm' as MessageId, type: 'image' as const, reason, until: AT + 210_000 })
 const busy = entry('attempt-rejected', 100, { code: 'busy', attempt: 1 })
 
 describe('a stranger learns from the log alone', () => {
@@ -376,33 +374,6 @@ describe('a stranger learns from the log alone', () => {
         'Not sent yet.',
         'The database was restored from a backup. What was sent since is not known here.',
         'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
-      ],
-    ],
-    [
-      'of an earlier message to the same recipient',
-      { message: { ...WAITS, reason: 'behind_others' }, more: { position: 5, waitsFor: earlier('retrying') } },
-      [
-        'Not sent yet.',
-        'It waits for an earlier image to the same recipient: it is tried again at 12:03:30 UTC.',
-        'You need not do anything: it is sent after that one.',
-      ],
-    ],
-    [
-      'of an earlier file to the same recipient, whose download failed',
-      { message: { ...WAITS, reason: 'behind_others' }, more: { position: 5, waitsFor: earlier('media_pending') } },
-      [
-        'Not sent yet.',
-        'It waits for an earlier image to the same recipient: its download is tried again at 12:03:30 UTC.',
-        'You need not do anything: it is sent after that one.',
-      ],
-    ],
-    [
-      'of an earlier file to the same recipient that is uploaded, without the time at which that is given up',
-      { message: { ...WAITS, reason: 'behind_others' }, more: { position: 5, waitsFor: earlier('media_uploading') } },
-      [
-        'Not sent yet.',
-        'It waits for an earlier image to the same recipient: its file is uploaded first.',
-        'You need not do anything: it is sent after that one.',
       ],
     ],
     [

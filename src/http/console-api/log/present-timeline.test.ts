@@ -56,6 +56,9 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
 
     const [ofBefore, ofDeleted] = [(await show('before')).sentence, (await show('deleted', 'viewer')).sentence]
     const ofSum = (await show('sum')).sentence
+    const isDeleted = []
+    for (const id of ['expired', 'deleted']) isDeleted.push((await show(id)).entry.token?.isDeleted)
+    assert.deepEqual(isDeleted, [false, true])
 
     assert.equal(
       ofExpired,
@@ -73,6 +76,16 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     await logRequest(world, { accountId: acme, tokenId: shop, requestId: 'bad', errors })
 
     assert.deepEqual((await show('bad')).nextSteps, [null, 'Use a link that works without.'])
+  })
+
+  it('G10: gives the cause in the list by what was said, as on the page', async () => {
+    const { id, sequence } = await world.accept({ connectionId, state: 'FAILED', reason: 'media_status' })
+    const words = 'files.example answered 404 (not found).'
+    await world.run('update message set words = ? where sequence = ?', words, sequence)
+
+    const { entry, message } = await show(id)
+
+    assert.deepEqual([entry.reason?.list, message?.list], ['File not found (404)', 'File not found (404)'])
   })
 
   it('G10: says first that a message was sent again, by which actor and with which result, and offers no retry', async () => {

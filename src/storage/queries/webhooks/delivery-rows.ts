@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
+import { messageOf } from '../../../core/notifications/compose-payload.ts'
 import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
 import type { DeliveryRow, DeliveryView, OfWebhook, Webhooks } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -48,10 +49,7 @@ export function createDeliveryRows(store: Store): Pick<Webhooks, 'listDeliveries
 
 async function readDelivery(tables: Reader, of: OfWebhook, position: number): Promise<DeliveryView> {
   await findWebhook(tables, of)
-  const row = await selectDeliveries(tables, of)
-    .select('d.payload')
-    .where('d.notice_position', '=', position)
-    .executeTakeFirst()
+  const row = await selectDeliveries(tables, of).where('d.notice_position', '=', position).executeTakeFirst()
   if (!row) throw new Refusal('webhook_delivery_unknown')
   const tries = await tables
     .selectFrom('delivery_try')
@@ -159,14 +157,15 @@ function selectDeliveries(tables: Reader, { accountId, id }: OfWebhook) {
       'd.ended_at as endedAt',
       'd.last_status as lastStatus',
       'd.last_code as lastCode',
+      'd.payload',
     ])
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execute']>>[number]
 
-function toDeliveryRow(row: Row): DeliveryRow {
+function toDeliveryRow({ payload, ...row }: Row): DeliveryRow {
   const kind = isNotificationKind(row.kind) ? row.kind : 'webhook.test'
-  return { ...row, kind, nextTryAt: row.state === 'waiting' ? row.nextTryAt : null }
+  return { ...row, kind, message: messageOf(payload), nextTryAt: row.state === 'waiting' ? row.nextTryAt : null }
 }
 
 function toTryRow(row: Selectable<Tables['delivery_try']>): DeliveryView['tryRows'][number] {
