@@ -13,12 +13,10 @@ interface CodeBlockProps {
   readonly label: string
   readonly maxHeight?: number
   readonly onCopied?: () => void
-  /** For one long line, which is to be read and not run. */
-  readonly isWrapped?: boolean
 }
 
 /** Code to read and copy. Colours come a little later, so that no page waits for the highlighter. */
-export function CodeBlock({ code, language = 'text', label, maxHeight, onCopied, isWrapped = false }: CodeBlockProps) {
+export function CodeBlock({ code, language = 'text', label, maxHeight, onCopied }: CodeBlockProps) {
   const html = useHighlighted(code, language)
   return (
     <Paper withBorder className={classes['block'] ?? ''}>
@@ -35,7 +33,6 @@ export function CodeBlock({ code, language = 'text', label, maxHeight, onCopied,
         tabIndex={0}
         role="group"
         aria-label={label}
-        data-wrapped={isWrapped || undefined}
         {...(maxHeight === undefined ? {} : { mah: maxHeight })}
       >
         {html === null ? (

@@ -90,8 +90,8 @@ function manyFacts(fact: FactName | null): readonly SentenceFacts[] {
 
 describe('the sentences of a reason', () => {
   it.each([
-    ['0004', 'the sandbox lost the line, as the recipient 0004 asks for', null],
-    ['0002', 'the sandbox is busy, as the recipient 0002 asks for', 'The sandbox said'],
+    ['0004', 'the sandbox lost the line, as recipients that end with 0004 ask for', null],
+    ['0002', 'the sandbox is busy, as recipients that end with 0002 ask for', 'The sandbox said'],
   ])('say once what the sandbox did because the recipient %s asks for it', (_, words, speaker) => {
     const code = speaker === null ? 'result_unknown' : 'busy'
     const { quote } = explainReason(code, { words, channel: 'sandbox', state: 'UNCONFIRMED', facts: { to: '1' } })

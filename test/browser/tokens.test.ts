@@ -62,6 +62,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await page.getByRole('button', { name: 'Create token' }).click()
     const token = await shownToken()
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
+    const code = page.locator('[role="dialog"] pre').last()
+    assert.ok(await code.evaluate((one) => one.scrollWidth <= one.clientWidth), 'a line runs past the edge')
     await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from":"15550001000"')
     await page.getByRole('button', { name: 'Send a test message' }).click()
     await expect(page.getByRole('group', { name: 'Sent to 15551234567' })).toContainText(
@@ -149,7 +151,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
 
     await other.goto(`/console/a/${opened.account}${LIST}`)
     await other.getByRole('link', { name: 'first token' }).click()
-    await other.getByText('What it may do').waitFor()
+    await other.getByRole('heading', { name: 'Facts' }).waitFor()
 
     await expect(other.getByRole('button', { name: 'Delete' })).toHaveCount(0)
     await other.goto(`/console/a/${opened.account}${LIST}/new`)

@@ -24,6 +24,10 @@ describe('the audit log', () => {
     )
   })
 
+  it('names the notices of a webhook as its page does', () => {
+    assert.equal(auditFact('kinds', ['message.failed', 'alarm.raised']), 'notices: message.failed, alarm.raised')
+  })
+
   it('names connections by their numbers, and repeats nothing', () => {
     const numbers = new Map([['con_1', '15550001000']])
     const factsOf = (detail: Record<string, unknown>) => auditFacts(detail, { objectName: 'shop', numbers })

@@ -297,7 +297,7 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
       <StripFact name="Pace" value={paceText(pace)} />
       <StripFact
         name="Last sent"
-        value={pace.lastPublishedAt === null ? 'Not lately' : <TimeAgo at={pace.lastPublishedAt} />}
+        value={pace.lastPublishedAt === null ? 'None found' : <TimeAgo at={pace.lastPublishedAt} />}
       />
       <StripFact
         name="Sent today"

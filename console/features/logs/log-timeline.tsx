@@ -68,7 +68,7 @@ function Facts({ facts }: Pick<LogTimelineEntry, 'facts'>) {
   return (
     <Text size="xs" c="dimmed" component="div" style={{ overflowWrap: 'anywhere' }}>
       {facts.map(({ name, value }) => (
-        <Box component="span" key={name} mr="sm">
+        <Box component="span" key={name} mr="sm" style={{ display: 'inline-block' }}>
           {name}: {value}
         </Box>
       ))}

@@ -42,9 +42,7 @@ export function SentNote({
           {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
         </Group>
         {reply.status === 200 ? null : <Text size="sm">Not accepted, so there is no message. {reason}</Text>}
-        {isReplyShown ? (
-          <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} isWrapped />
-        ) : null}
+        {isReplyShown ? <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} /> : null}
       </Stack>
     </Paper>
   )

@@ -113,7 +113,11 @@ export function auditFact(name: string, value: unknown): string {
   return `${label}: ${textOf(value)}`
 }
 
+const FACT_LABELS: Readonly<Record<string, string>> = { kinds: 'notices' }
+
 function labelOf(name: string): string {
+  const label = FACT_LABELS[name]
+  if (label !== undefined) return label
   return name.replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 

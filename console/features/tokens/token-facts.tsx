@@ -1,6 +1,6 @@
 import { Code, Group, Text } from '@mantine/core'
 import type { TokenReply } from '../../../src/contract/console/tokens.ts'
-import { nameActor } from '../../../src/format/name-actor.ts'
+import { byActor, nameActor } from '../../../src/format/name-actor.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -44,15 +44,7 @@ export function TokenFacts({ account, token }: TokenFactsProps) {
       <Fact name="Source addresses">{token.sourceRanges?.join(', ') ?? 'Any'}</Fact>
       <Fact name={token.deletedAt === null ? 'Expires' : 'Deleted'}>
         <TimeAgo at={token.deletedAt ?? token.expiresAt} />
-        {token.deletedAt === null ? null : (
-          <>
-            ; the{' '}
-            <TextLink to="/a/$account/settings/audit" params={{ account }} inherit>
-              audit log
-            </TextLink>{' '}
-            says who deleted it
-          </>
-        )}
+        {token.deletedBy === null ? null : ` ${byActor(token.deletedBy)}`}
       </Fact>
       <Fact name="Last used">{usedAt === 0 ? 'Never' : <TimeAgo at={usedAt} />}</Fact>
       <Fact name="Created">

@@ -46,7 +46,7 @@ export function Token() {
           <Notes account={account} token={token.data} />
           <Stack gap="sm" component="section" aria-labelledby="facts">
             <Title order={2} id="facts">
-              What it may do
+              Facts
             </Title>
             <TokenFacts account={account} token={token.data} />
           </Stack>

@@ -139,7 +139,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
         </Group>
       ),
     },
-    { key: 'events', header: 'Events', wraps: true, cell: (row) => <Events events={row.events} /> },
+    { key: 'events', header: 'Events', width: 200, wraps: true, cell: (row) => <Events events={row.events} /> },
     { key: 'limits', header: 'Limits', hideBelow: 1200, cell: limitLabel },
     {
       key: 'end',

@@ -46,7 +46,7 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
   const refused = await refusal(parts, handover, command)
   if (refused) return { kind: 'rejected', failure: refused }
   if (command === 'unknown-lost')
-    return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0004 asks for' }
+    return { kind: 'unknown', words: 'the sandbox lost the line, as recipients that end with 0004 ask for' }
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
   if (handover.media && !(await exists(handover.media.path))) return { kind: 'rejected', failure: mediaLost() }
   const copy = await parts.inbox.copyMedia(handover)
@@ -60,7 +60,7 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
   if (!isDelivered) return { kind: 'rejected', failure: interrupted() }
   for (const receipt of receipts) await parts.receipts.plan(handover, receipt)
   if (command === 'unknown-delivered')
-    return { kind: 'unknown', words: 'the sandbox lost the line, as the recipient 0003 asks for' }
+    return { kind: 'unknown', words: 'the sandbox lost the line, as recipients that end with 0003 ask for' }
   return { kind: 'accepted', networkId: networkIdOf(handover.messageId) }
 }
 
@@ -68,10 +68,10 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
 async function refusal(parts: SendParts, handover: Handover, command: SandboxCommand | null): Promise<Failure | null> {
   switch (command) {
     case 'refuse':
-      return failure('permanent', 'recipient_refused', 'as the recipient 0001 asks for')
+      return failure('permanent', 'recipient_refused', 'as recipients that end with 0001 ask for')
     case 'busy-twice':
       return handover.attemptNumber <= BUSY_ATTEMPTS
-        ? failure('transient', 'busy', 'the sandbox is busy, as the recipient 0002 asks for')
+        ? failure('transient', 'busy', 'the sandbox is busy, as recipients that end with 0002 ask for')
         : null
     case 'away':
       return awayFor(parts, handover)
@@ -87,7 +87,11 @@ async function awayFor({ memory, clock }: SendParts, { connectionId, messageId }
   const leftMs = since + AWAY_MS - clock.now()
   if (leftMs <= 0) return null
   return {
-    ...failure('connection', 'connection_away', 'the sandbox connection is away, as the recipient 0006 asks for'),
+    ...failure(
+      'connection',
+      'connection_away',
+      'the sandbox connection is away, as recipients that end with 0006 ask for',
+    ),
     retryAfterMs: leftMs,
   }
 }
@@ -109,7 +113,7 @@ function refusalLater(now: Instant): PlannedReceipt {
     kind: 'failed',
     dueAt: now + REFUSED_LATER_MS,
     code: 'refused_later',
-    words: 'the sandbox refuses it later, as the recipient 0007 asks for',
+    words: 'the sandbox refuses it later, as recipients that end with 0007 ask for',
   }
 }
 

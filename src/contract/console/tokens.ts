@@ -63,7 +63,11 @@ const tokenRow = z.object({
 export type TokenRowReply = z.output<typeof tokenRow>
 
 const namedToken = z.object({ id: plain, name: plain })
-const token = tokenRow.extend({ successor: namedToken.nullable(), predecessor: namedToken.nullable() })
+const token = tokenRow.extend({
+  deletedBy: plain.nullable(),
+  successor: namedToken.nullable(),
+  predecessor: namedToken.nullable(),
+})
 export type TokenReply = z.output<typeof token>
 
 /** Counted backwards as far as can be read quickly. If not complete: “at least”, since `countedFrom`. */

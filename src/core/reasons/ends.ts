@@ -179,7 +179,7 @@ export const END_REASONS = {
         when: { words: /sandbox lost the line/ },
         list: 'Connection broke while sending',
         cause: 'The sandbox broke the connection, as {to} asks for.',
-        example: 'the sandbox lost the line, as the recipient 0003 asks for',
+        example: 'the sandbox lost the line, as recipients that end with 0003 ask for',
       },
       {
         when: { words: UNCLEAR },

@@ -100,11 +100,11 @@ export const WAIT_REASONS = {
     ...SETTINGS,
     causes: [
       {
-        when: { words: /sandbox.*recipient 0006/ },
+        when: { words: /sandbox.*end with 0006/ },
         list: 'Sandbox away',
         cause: 'The sandbox is away for 10 s, as {to} asks for.',
         nextStep: NO_ACTION,
-        example: 'the sandbox is away, as the recipient 0006 asks for',
+        example: 'the sandbox is away, as recipients that end with 0006 ask for',
       },
     ],
   },

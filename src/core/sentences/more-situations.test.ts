@@ -18,7 +18,7 @@ describe('a stranger learns from the log alone', () => {
       'of a connection that broke, and of which the sandbox knows nothing',
       {
         message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
-        words: 'the sandbox lost the line, as the recipient 0004 asks for',
+        words: 'the sandbox lost the line, as recipients that end with 0004 ask for',
       },
       [
         'Nobody knows whether it arrived.',

@@ -34,7 +34,7 @@ describe('a stranger learns from the log alone', () => {
       'of a connection that broke',
       {
         message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
-        words: 'the sandbox lost the line, as the recipient 0003 asks for',
+        words: 'the sandbox lost the line, as recipients that end with 0003 ask for',
       },
       ['Nobody knows whether it arrived.', 'The sandbox broke the connection, as 15551112222 asks for.', ASK],
     ],

@@ -39,6 +39,8 @@ interface NamedToken {
 }
 
 export interface TokenDetails extends TokenRow {
+  /** Null: it is not deleted, or the audit log no longer has it. */
+  readonly deletedBy: string | null
   readonly successor: NamedToken | null
   /** What it replaces. */
   readonly predecessor: NamedToken | null

@@ -53,11 +53,13 @@ export async function killAgainAndAgain(run: KillRun): Promise<KillFigures> {
     await untilAnswered(callers, signal)
     await pause(between(LEAST_UPTIME_MS, MOST_UPTIME_MS), undefined, { signal })
     await kill()
-    onProgress(`kill test: round ${round + 1} of ${rounds}, ${callers.answered.length} messages accepted`)
-    if (Math.random() >= SHARE_WHILE_STARTING) continue
-    service.spawn()
-    await pause(between(1, STARTING_MS), undefined, { signal })
-    await kill()
+    if (Math.random() < SHARE_WHILE_STARTING) {
+      service.spawn()
+      await pause(between(1, STARTING_MS), undefined, { signal })
+      await kill()
+    }
+    const figures = `killed ${killedAt.length} times, ${callers.answered.length} messages accepted`
+    onProgress(`kill test: round ${round + 1} of ${rounds}, ${figures}`)
   }
   service.spawn()
   const startedAt = performance.now()

@@ -9,6 +9,7 @@ import type { Span } from '../engine.ts'
 import { within } from '../engine.ts'
 import { shownState } from '../messages/message-view.ts'
 import type { Reader, Reading } from '../store.ts'
+import { findTokenActor } from '../tokens/token-rows.ts'
 import {
   amongSequences,
   type Condition,
@@ -279,29 +280,16 @@ export async function findEndedToken(
   { token: used, status, receivedAt }: Pick<FoundEntry, 'token' | 'status' | 'receivedAt'>,
 ): Promise<EndedToken | null> {
   if (used === null || status !== 401) return null
-  const tokenId = used.id
   const token = await tables
     .selectFrom('token')
-    .select(['account_id', 'name', 'deleted_at', 'expires_at', 'successor_id'])
-    .where('id', '=', tokenId)
+    .select(['id', 'account_id', 'name', 'deleted_at', 'expires_at', 'successor_id'])
+    .where('id', '=', used.id)
     .executeTakeFirst()
   if (!token) return null
-  const { account_id, name, deleted_at, expires_at, successor_id } = token
-  const whoDid = async (action: string) => {
-    const done = await tables
-      .selectFrom('audit')
-      .select('actor')
-      .where('account_id', '=', account_id)
-      .where('action', '=', action)
-      .where('object', '=', tokenId)
-      .orderBy('sequence', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    return done?.actor ?? null
-  }
+  const { name, deleted_at, expires_at, successor_id } = token
   if (deleted_at !== null && deleted_at <= receivedAt)
-    return { name, how: 'deleted', at: deleted_at, by: await whoDid('token.delete') }
+    return { name, how: 'deleted', at: deleted_at, by: await findTokenActor(tables, token, 'token.delete') }
   if (expires_at > receivedAt) return null
   if (successor_id === null) return { name, how: 'expired', at: expires_at, by: null }
-  return { name, how: 'replaced', at: expires_at, by: await whoDid('token.rotate') }
+  return { name, how: 'replaced', at: expires_at, by: await findTokenActor(tables, token, 'token.rotate') }
 }

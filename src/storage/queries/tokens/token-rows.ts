@@ -65,9 +65,28 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
   const predecessor = await name(tables, accountId, 'successor_id', id)
   return {
     ...(row as TokenRow),
+    deletedBy: found.deleted_at === null ? null : await findTokenActor(tables, found, 'token.delete'),
     successor: successor ? { ...successor } : null,
     predecessor: predecessor ? { ...predecessor } : null,
   }
+}
+
+/** Who did it last to this token; null: the audit log no longer has it. */
+export async function findTokenActor(
+  tables: Reader,
+  { account_id, id }: Pick<StoredToken, 'account_id' | 'id'>,
+  action: 'token.delete' | 'token.rotate',
+): Promise<string | null> {
+  const done = await tables
+    .selectFrom('audit')
+    .select('actor')
+    .where('account_id', '=', account_id)
+    .where('action', '=', action)
+    .where('object', '=', id)
+    .orderBy('sequence', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return done?.actor ?? null
 }
 
 export function listTokenConnections(tables: Reader, accountId: AccountId): Promise<TokenConnection[]> {

@@ -188,6 +188,22 @@ describe.each(ENGINES)('a token of the console, on %s', (engine) => {
   })
 })
 
+describe.each(ENGINES)('a token that was deleted, on %s', (engine) => {
+  beforeEach(() => open(engine))
+
+  it('names the person who deleted it', async () => {
+    const [id, kept] = [await make('gone'), await make('kept')]
+    await world.administration.deleteToken(id, acme, 'anna@example.org')
+
+    const shown = [await tokens.readToken(acme, id), await tokens.readToken(acme, kept)]
+
+    assert.deepEqual(
+      shown.map(({ deletedBy }) => deletedBy),
+      ['anna@example.org', null],
+    )
+  })
+})
+
 describe.each(ENGINES)('replacing a token, on %s', (engine) => {
   beforeEach(() => open(engine))
 
