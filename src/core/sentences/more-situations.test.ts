@@ -247,7 +247,7 @@ describe('a stranger learns from the log alone', () => {
         ],
       },
       [
-        'Sent and read 1 min 2 s after the request.',
+        'Sent after 1 min, read after 1 min 2 s.',
         'Sent as template notice (en_US): 15551112222 had not written for 24 hours.',
         'You need not do anything.',
       ],

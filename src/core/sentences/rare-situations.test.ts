@@ -196,7 +196,7 @@ describe('a stranger learns from the log alone', () => {
         timeline: [entry('receipt-delivered', 500), entry('receipt-unreadable', 900)],
       },
       [
-        'Sent and delivered 500 ms after the request.',
+        'Sent after 5 ms, delivered after 500 ms.',
         'One device of 15551112222 could not read it, so it was sent to that device again.',
         NO_ACTION,
       ],

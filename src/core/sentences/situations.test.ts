@@ -333,11 +333,7 @@ describe('a stranger learns from the log alone', () => {
         channel: META,
         timeline: [entry('receipt-delivered', 900), entry('receipt-contrary', 2_000, { words: 'failed' })],
       },
-      [
-        'Sent and delivered 900 ms after the request.',
-        'Meta later reported a failure, too. Delivery counts.',
-        NO_ACTION,
-      ],
+      ['Sent after 5 ms, delivered after 900 ms.', 'Meta later reported a failure, too. Delivery counts.', NO_ACTION],
     ],
     [
       'of a delivery that was reported after the failure',
@@ -350,7 +346,7 @@ describe('a stranger learns from the log alone', () => {
           entry('receipt-read', 2_000),
         ],
       },
-      ['Sent and read 2.0 s after the request.', 'Meta reported that it was read; that includes delivery.', NO_ACTION],
+      ['Sent after 5 ms, read after 2.0 s.', 'Meta reported that it was read; that includes delivery.', NO_ACTION],
     ],
     [
       'of reports that never come',

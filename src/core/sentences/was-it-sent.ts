@@ -136,13 +136,15 @@ function acceptedAfter({ acceptedAt, publishedAt }: MessageTimeline['message']):
 }
 
 /** With both times after the request, if both are known. */
-function sentAnd({ message, timeline }: MessageTimeline, how: 'delivered' | 'read'): string {
+function sentAnd(view: MessageTimeline, how: 'delivered' | 'read'): string {
+  const { message, timeline } = view
   const found = timeline.find(({ kind }) => kind === `receipt-${how}`)
   const [accepted] = timeline
   if (!found || !accepted) return `Sent and ${how}.`
   const thenMs = Number(found.facts['networkTime'] ?? found.at) < accepted.at ? -1 : found.at - accepted.at
   const sentMs = message.publishedAt === null ? -1 : message.publishedAt - message.acceptedAt
-  if (sentMs < 0 || thenMs < sentMs) return `Sent and ${how}${afterText(thenMs)}.`
+  // Known by a report alone, the time at which it was sent is not.
+  if (sentMs < 0 || thenMs < sentMs || isShownByReport(view)) return `Sent and ${how}${afterText(thenMs)}.`
   return `Sent after ${durationText(sentMs)}, ${how} after ${durationText(thenMs)}.`
 }
 

@@ -57,7 +57,7 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     const [ofBefore, ofDeleted] = [(await show('before')).sentence, (await show('deleted', 'viewer')).sentence]
     const ofSum = (await show('sum')).sentence
     const isDeleted = []
-    for (const id of ['expired', 'deleted']) isDeleted.push((await show(id)).entry.token?.isDeleted)
+    for (const id of ['before', 'deleted']) isDeleted.push((await show(id)).entry.token?.isDeleted)
     assert.deepEqual(isDeleted, [false, true])
 
     assert.equal(

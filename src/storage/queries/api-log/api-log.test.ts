@@ -121,7 +121,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
         ['15550001000', '15550100000', 'message', 0],
       ],
     )
-    assert.deepEqual(entries[1]?.token, { id: shop, name: 'shop', prefix: 'shop' })
+    assert.deepEqual(entries[1]?.token, { id: shop, name: 'shop', prefix: 'shop', deletedAt: null })
     assert.equal(entries[3]?.reason, 'recipient_refused')
     assert.equal(entries[1]?.errors[0]?.code, 'body_missing')
   })
