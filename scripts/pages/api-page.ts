@@ -66,8 +66,8 @@ ${document.info.description}
 
 ## Try a call
 
-A running service has a form here: your token, one of five examples, and the answer with its headers. The first start prints a token and
-makes the sandbox number 15550001000, which delivers to every recipient.
+The first start prints a token and makes the sandbox number 15550001000. It delivers to every recipient but
+[eight](guides/sandbox-commands.md), which fail on request.
 
 <!-- try-a-call -->
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { buildResponses, type DocumentedRefusal } from './openapi-replies.ts'
 import { refusalResponse, sendMessageResponse } from './replies.ts'
+import { SAMPLES, SAMPLES_PATH } from './samples.ts'
 import {
   audioItem,
   audioMessage,
@@ -29,7 +30,7 @@ export function buildOpenApi(publicUrl: string, refusals: readonly DocumentedRef
     servers: [{ url: publicUrl, description: 'This installation' }],
     tags: [{ name: 'Messages', description: 'Sending messages' }],
     security: [{ apiToken: [] }],
-    paths: { '/chat/api/v1/public/message/send': { post: sendOperation(refusals) } },
+    paths: { '/chat/api/v1/public/message/send': { post: sendOperation(publicUrl, refusals) } },
     components: {
       securitySchemes: {
         apiToken: {
@@ -88,24 +89,27 @@ const HEADERS = {
 
 const FROM = '14155550100'
 const TO = '14155550123'
-const REQUEST_EXAMPLES = {
-  message: example('Plain text', { type: 'message', message: 'Your parcel arrives tomorrow between 9 and 11.' }),
-  image: example('Image', { type: 'image', media: media('parcel.jpg', 'Your parcel') }),
-  document: example('Document', { type: 'document', media: media('invoice.pdf', 'Invoice 4711') }),
-  video: example('Video', { type: 'video', media: media('how-to-open.mp4', '') }),
-  audio: example('Audio, which has no caption', { type: 'audio', media: media('greeting.mp3') }),
+
+/** With the sample files of the service, so that each example can be sent as it is. */
+function requestExamples(publicUrl: string) {
+  const media = (type: keyof typeof SAMPLES) => ({
+    name: SAMPLES[type],
+    url: `${publicUrl}${SAMPLES_PATH}/${SAMPLES[type]}`,
+  })
+  return {
+    message: example('Plain text', { type: 'message', message: 'Your parcel arrives tomorrow between 9 and 11.' }),
+    image: example('Image', { type: 'image', media: { ...media('image'), caption: 'Your parcel' } }),
+    document: example('Document', { type: 'document', media: { ...media('document'), caption: 'Invoice 4711' } }),
+    video: example('Video', { type: 'video', media: { ...media('video'), caption: '' } }),
+    audio: example('Audio, which has no caption', { type: 'audio', media: media('audio') }),
+  }
 }
 
 function example(summary: string, message: SendMessageRequest['message']) {
   return { summary, value: { from: FROM, to: TO, message } satisfies SendMessageRequest }
 }
 
-function media(name: string, caption?: string) {
-  const url = `https://files.example.com/${name}`
-  return caption === undefined ? { name, url } : { name, url, caption }
-}
-
-function sendOperation(refusals: readonly DocumentedRefusal[]) {
+function sendOperation(publicUrl: string, refusals: readonly DocumentedRefusal[]) {
   return {
     operationId: 'sendMessage',
     tags: ['Messages'],
@@ -117,7 +121,10 @@ function sendOperation(refusals: readonly DocumentedRefusal[]) {
       description:
         'At most 64 KiB of strict JSON: no key twice in an object, at most 8 levels deep. Unknown fields are ignored.',
       content: {
-        'application/json': { schema: { $ref: schemaRef('SendMessageRequest') }, examples: REQUEST_EXAMPLES },
+        'application/json': {
+          schema: { $ref: schemaRef('SendMessageRequest') },
+          examples: requestExamples(publicUrl),
+        },
       },
     },
     responses: buildResponses(refusals),

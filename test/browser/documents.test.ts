@@ -39,6 +39,13 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     assert.ok(overflow <= 0, `${overflow} pixels stand out at the side`)
   })
 
+  it('have the font of the console', async () => {
+    await page.goto('/docs/')
+
+    await expect(page.locator('body')).toHaveCSS('font-family', /^"Inter Variable"/)
+    await expect.poll(() => page.evaluate<string>('[...document.fonts].map(({ status }) => status).join()')).toBe('loaded')
+  })
+
   it('are found by typing, with the keyboard alone', async () => {
     await page.goto('/docs/')
     await page.keyboard.press('/')
@@ -126,7 +133,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await context.close()
   })
 
-  it('try a call: each example is taken, and the answer is shown with its headers', async () => {
+  it('try a call: each example is sent, and its answer is shown, with a link to its message', async () => {
     const token = await newToken(opened)
     await page.goto('/docs/api')
     const form = page.getByRole('form', { name: 'Try a call' })
@@ -137,6 +144,13 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
       await expect(form.getByLabel('Body', { exact: true })).toHaveValue(new RegExp(`"type": "${type}"`))
       await form.getByRole('button', { name: 'Send' }).click()
       await expect(form.getByRole('status')).toHaveText(/^200 /)
+      const link = form.getByRole('link', { name: 'The message in the API log' })
+      const address = (await link.getAttribute('href')) ?? ''
+      const [, id] = /^\.\.\/console\/developer\/logs\/([0-9a-f-]{36})$/.exec(address) ?? []
+      assert.ok(id, address)
+      await expect
+        .poll(async () => (await opened.cli.json<Explained>('message', 'explain', id)).state)
+        .toBe('PUBLISHED')
     }
     await expect(form.getByRole('group', { name: 'Headers of the answer' })).toContainText('x-message-id')
     await expect(form.getByRole('group', { name: 'Body of the answer' })).toContainText('"QUEUED"')
@@ -152,7 +166,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
 
     await expect(form.getByRole('status')).toHaveText(/^401 /)
     const curl = form.getByRole('group', { name: 'The same with curl' })
-    await expect(curl).toContainText('$API_TOKEN')
+    await expect(curl).toContainText('$NUNCIO_TOKEN')
     await expect(curl).toContainText(`'idempotency-key: it'\\''s-me'`)
     await expect(curl).not.toContainText('nco_wrong')
     await expect(form.getByRole('alert')).toBeHidden()
@@ -179,6 +193,10 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await context.close()
   })
 })
+
+interface Explained {
+  readonly state: string
+}
 
 /** Changes the system's colours; the page follows by its style sheet alone. */
 async function follow(page: Page, scheme: Scheme): Promise<void> {
