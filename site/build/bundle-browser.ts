@@ -5,6 +5,7 @@ import type { Bundle } from './make-site.ts'
 
 // In this order: the frame of a page, then its content, with narrow screens last.
 const STYLES = ['frame.css', 'article.css']
+const INTER = 'node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2'
 const SCRIPTS = ['theme', 'docs', 'try-call'] as const
 
 /** The minified scripts and style sheet of the pages. Each script is complete: shared code is built into each. */
@@ -14,6 +15,7 @@ export async function bundleBrowser(root: string): Promise<Bundle> {
   const files = [
     ...SCRIPTS.map((name, index) => [`${name}.js` as const, Buffer.from(scripts[index] ?? '')] as const),
     ['style.css', Buffer.concat(STYLES.map((name) => readFileSync(join(folder, name))))] as const,
+    ['inter.woff2', readFileSync(join(root, INTER))] as const,
     ['icon.svg', readFileSync(join(root, 'console', 'public', 'icon.svg'))] as const,
   ]
   return new Map(files)

@@ -25,7 +25,10 @@ export interface Site {
 }
 
 /** Built scripts and styles by name. */
-export type Bundle = ReadonlyMap<'theme.js' | 'docs.js' | 'try-call.js' | 'style.css' | 'icon.svg', Buffer>
+export type Bundle = ReadonlyMap<
+  'theme.js' | 'docs.js' | 'try-call.js' | 'style.css' | 'inter.woff2' | 'icon.svg',
+  Buffer
+>
 
 const HTML = 'text/html; charset=utf-8'
 const TYPES: Readonly<Record<string, string>> = {
@@ -37,6 +40,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.pdf': 'application/pdf',
   '.mp4': 'video/mp4',
   '.wav': 'audio/wav',
+  '.woff2': 'font/woff2',
   '.json': 'application/json; charset=utf-8',
 }
 const NOT_FOUND = '/docs/404'
@@ -74,7 +78,7 @@ class SiteMaker {
       theme: this.#addBundled('theme.js'),
       docs: this.#addBundled('docs.js'),
       tryCall: this.#addBundled('try-call.js'),
-      style: this.#addBundled('style.css'),
+      style: this.#addStyle(),
       icon: this.#addBundled('icon.svg'),
       search: this.#addAsset('search.json', index),
     }
@@ -178,6 +182,12 @@ class SiteMaker {
       ...sizeOf(light),
       ...{ title, description },
     }
+  }
+
+  #addStyle(): string {
+    const font = basename(this.#addBundled('inter.woff2'))
+    const style = this.#bundle.get('style.css')?.toString() ?? ''
+    return this.#addAsset('style.css', Buffer.from(style.replace('inter.woff2', font)))
   }
 
   #addBundled(name: Parameters<Bundle['get']>[0]): string {

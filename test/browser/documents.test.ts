@@ -43,7 +43,9 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await page.goto('/docs/')
 
     await expect(page.locator('body')).toHaveCSS('font-family', /^"Inter Variable"/)
-    await expect.poll(() => page.evaluate<string>('[...document.fonts].map(({ status }) => status).join()')).toBe('loaded')
+    await expect
+      .poll(() => page.evaluate<string>('[...document.fonts].map(({ status }) => status).join()'))
+      .toBe('loaded')
   })
 
   it('are found by typing, with the keyboard alone', async () => {

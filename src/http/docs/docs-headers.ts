@@ -6,6 +6,7 @@ const POLICY = [
   `script-src 'self'`,
   `style-src 'self'`,
   `img-src 'self'`,
+  `font-src 'self'`,
   `connect-src 'self'`,
   `form-action 'none'`,
   `base-uri 'none'`,
