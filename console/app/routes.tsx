@@ -12,6 +12,7 @@ import { Home } from '../layout/home.tsx'
 import { NotFound } from '../layout/not-found.tsx'
 import { NotLoaded } from '../layout/not-loaded.tsx'
 import { RouteAnnouncer } from '../layout/route-announcer.tsx'
+import { WithoutAccount } from '../layout/without-account.tsx'
 import { CONSOLE_PATH } from './service-path.ts'
 
 // An explicit type, because the type of a page would depend on its links, and these on the types of all pages.
@@ -60,6 +61,11 @@ const me = createRoute({
   getParentRoute: () => shell,
   path: '/me',
   component: screen(() => import('../features/people/me.tsx'), 'Me'),
+})
+const withoutAccount = createRoute({
+  getParentRoute: () => shell,
+  path: '/$',
+  component: WithoutAccount,
 })
 
 const account = createRoute({ getParentRoute: () => shell, path: '/a/$account' })
@@ -204,7 +210,7 @@ const tree = root.addChildren([
   setUp,
   acceptInvitation,
   resetPassword,
-  shell.addChildren([home, me, ofAccount]),
+  shell.addChildren([home, me, ofAccount, withoutAccount]),
 ])
 
 const SHOW_WAITING_AFTER_MS = 200
