@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import type { Page } from '@playwright/test'
+import type { Page, Response } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
+import { expect } from '../support/browser/expect.ts'
 import { type ConsoleService, type OpenConsole, startConsole } from '../support/browser/open-console.ts'
 import { serveFiles, tinyPng } from '../support/journey/serve-files.ts'
 
@@ -11,6 +12,8 @@ const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const ANNA = '15551234567'
 const BEN = '15551234568'
+const FIRST = '15550001000'
+const SECOND = '15550001001'
 const LOST = '15550100004'
 const PICTURE = `document.querySelector('article img')`
 const PDF = Buffer.from('%PDF-1.4\n%%EOF\n')
@@ -103,6 +106,40 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     assert.equal(await page.getByLabel('To', { exact: true }).getAttribute('aria-invalid'), 'true')
   })
 
+  it('opens with the sender of the newest message, and keeps it when another one sends', async () => {
+    const token = await opened.createToken('browser')
+    await opened.cli.json('connection', 'add', SECOND, '--channel', 'sandbox', '--account', opened.account)
+    await post(token, ANNA, 'From the first')
+    await postFrom(SECOND, { token, to: BEN, text: 'From the second' })
+    const select = page.getByLabel('Connection', { exact: true })
+    await expect
+      .poll(async () => {
+        await opened.visit('/sandbox')
+        return (await select.locator('option:checked').textContent()) ?? ''
+      })
+      .toContain(SECOND)
+    await page.locator('article').getByText('From the second').waitFor()
+
+    await page.getByLabel('API token').fill(token)
+    await page.getByLabel('Type').selectOption('Audio')
+    await page.getByRole('button', { name: 'Use a sample' }).click()
+    await pressSend()
+    await bubbles(2)
+    assert.match(await page.locator('article').last().innerText(), /hello\.wav/)
+    const knows = page.waitForResponse(
+      async (reply) => reply.url().endsWith('/sandbox') && (await newestIn(reply)) === FIRST,
+    )
+    await post(token, ANNA, 'From the first again')
+    await knows
+    await expect(select.locator('option:checked')).toContainText(SECOND)
+    const boxes = [
+      await select.boundingBox(),
+      await page.getByRole('button', { name: 'More for this inbox' }).boundingBox(),
+    ]
+    const [top, menuTop] = boxes.map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2))
+    assert.ok(Math.abs((top ?? 0) - (menuTop ?? 0)) < 8, `${top} and ${menuTop}`)
+  })
+
   it('fits a phone: first the chats, then one of them, and back', async () => {
     const token = await opened.createToken('browser')
     await post(token, ANNA, 'Hello')
@@ -152,6 +189,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
   })
 })
 
+/** The number of the connection with the newest delivery. */
+async function newestIn(reply: Response): Promise<string | undefined> {
+  const { connections } = (await reply.json()) as { connections: { number: string; lastAt: number | null }[] }
+  return connections.toSorted((one, other) => (other.lastAt ?? 0) - (one.lastAt ?? 0))[0]?.number
+}
+
 async function sendText(to: string, text: string): Promise<void> {
   await page.getByLabel('To', { exact: true }).fill(to)
   await page.getByLabel('Text', { exact: true }).fill(text)
@@ -182,10 +225,14 @@ async function bubbles(count: number): Promise<void> {
 }
 
 async function post(token: string, to: string, text: string): Promise<void> {
+  await postFrom(FIRST, { token, to, text })
+}
+
+async function postFrom(from: string, { token, to, text }: Record<'token' | 'to' | 'text', string>): Promise<void> {
   const response = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
     headers: { 'x-api-key': token, 'content-type': 'application/json' },
-    body: JSON.stringify({ from: '15550001000', to, message: { type: 'message', message: text } }),
+    body: JSON.stringify({ from, to, message: { type: 'message', message: text } }),
   })
   assert.equal(response.status, 200)
 }

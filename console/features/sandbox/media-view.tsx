@@ -41,7 +41,12 @@ export function MediaView({ delivery, media, connection }: MediaViewProps) {
   }
   // Wide enough for its bar of time, in the narrowest bubble too.
   return (
-    <audio {...shared} controls preload="metadata" aria-label={media.name} style={{ width: 260, maxWidth: '100%' }} />
+    <>
+      <audio {...shared} controls preload="metadata" aria-label={media.name} style={{ width: 260, maxWidth: '100%' }} />
+      <Text size="sm" className={classes['words'] ?? ''}>
+        {media.name}
+      </Text>
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
-import { Box, NativeSelect } from '@mantine/core'
+import { Box, Group, NativeSelect } from '@mantine/core'
 import { ShieldCheck } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { Sandbox as Connection, SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -28,14 +28,15 @@ export function Sandbox() {
   const [place, go] = usePlace()
   const [isHidden] = useHiddenNumbers()
   const connections = found.data?.connections ?? []
-  const connection = connections.find(({ id }) => id === place.connection) ?? connections[0]
+  const opened = useOpenedFirst(connections)
+  const connection = connections.find(({ id }) => id === (place.connection ?? opened)) ?? connections[0]
   return (
     <Page
       title="Sandbox inbox"
       about="What recipients would have on their phones, in the order in which it was delivered."
       actions={
         connection && can('developer') ? (
-          <>
+          <Group gap="xs" wrap="nowrap" miw={0}>
             <Box data-filters miw={0} style={{ flex: '1 1 200px' }}>
               <NativeSelect
                 aria-label="Connection"
@@ -45,7 +46,7 @@ export function Sandbox() {
               />
             </Box>
             <InboxMenu connection={connection.id} label={labelOf(connection, isHidden)} />
-          </>
+          </Group>
         ) : null
       }
       badge={
@@ -62,6 +63,13 @@ export function Sandbox() {
       ) : null}
     </Page>
   )
+}
+
+/** The one with the newest delivery when the page was opened: what comes later does not change the inbox under the reader. */
+function useOpenedFirst(connections: readonly Connection[]): string | undefined {
+  const opened = useRef<string>(undefined)
+  opened.current ??= connections.toSorted((one, other) => (other.lastAt ?? 0) - (one.lastAt ?? 0))[0]?.id
+  return opened.current
 }
 
 function labelOf({ number, name, state }: Connection, isHidden: boolean): string {

@@ -9,6 +9,8 @@ const sandbox = z.object({
   number: plain,
   name: plain.nullable(),
   state: z.enum(['active', 'paused', 'removed']),
+  /** Of its newest delivery; null: it has none. */
+  lastAt: instant.nullable(),
 })
 export type Sandbox = z.output<typeof sandbox>
 

@@ -7,6 +7,8 @@ interface SandboxView {
   readonly number: string
   readonly name: string | null
   readonly state: ConnectionState
+  /** Of its newest delivery; null: it has none. */
+  readonly lastAt: Instant | null
 }
 
 /** A connection, and the account that asks for it: one of another account does not exist. */

@@ -207,13 +207,16 @@ describe.each(ENGINES)('the inbox of a sandbox connection, on %s', (engine) => {
     assert.equal(await inbox.listChats(own(), NEWEST), null)
   })
 
-  it('lists the sandbox connections of the account, removed ones last', async () => {
+  it('lists the sandbox connections of the account with the time of their newest delivery, removed ones last', async () => {
+    await deliver({ to: ANNA, text: 'first' })
+    await deliver({ to: BEN, text: 'last' })
+    const newest = await inbox.listChats(own(), NEWEST)
     const later = await world.connection(accountId, '15550000999')
     await world.run(`update connection set state = 'removed' where id = ?`, later)
 
     assert.deepEqual(await inbox.listSandboxes(accountId), [
-      { id: connectionId, number: '15550001000', name: null, state: 'active' },
-      { id: later, number: '15550000999', name: null, state: 'removed' },
+      { id: connectionId, number: '15550001000', name: null, state: 'active', lastAt: newest?.items[0]?.lastAt },
+      { id: later, number: '15550000999', name: null, state: 'removed', lastAt: null },
     ])
   })
 

@@ -33,7 +33,20 @@ export function createInboxViews(store: Store): InboxViews {
     async listSandboxes(accountId) {
       const rows = await store.database
         .selectFrom('connection')
-        .select(['id', 'number', 'name', 'state'])
+        .select((row) => [
+          'id',
+          'number',
+          'name',
+          'state',
+          row
+            .selectFrom('channel_memory as m')
+            .select('m.at')
+            .where('m.kind', '=', sql.lit('sandbox.inbox'))
+            .whereRef('m.connection_id', '=', 'connection.id')
+            .orderBy('m.position', 'desc')
+            .limit(1)
+            .as('lastAt'),
+        ])
         .where('account_id', '=', accountId)
         .where('channel', '=', 'sandbox')
         .orderBy(sql`case when state = 'removed' then 1 else 0 end`)
