@@ -36,7 +36,10 @@ export function addSendCommand(program: NuncioCommand, cli: Cli): void {
     .option('--caption <text>', 'text shown beneath the media')
     .option('--token <token>', 'the API token; without this, NUNCIO_TOKEN, which others on this machine cannot see')
     .option('--idempotency-key <key>', 'a key under which a repeat sends nothing twice')
-    .option('--url <base url>', 'where the service is; without this, NUNCIO_PUBLIC_URL')
+    .option(
+      '--url <base url>',
+      'where the service is; without this, NUNCIO_PUBLIC_URL or NUNCIO_PORT says it, as for the service',
+    )
     .withJson('{status, requestId, messageId, reply}')
     .withExamples(
       commandLine`send --from 15550001000 --to 15550100000 --text Hello`,

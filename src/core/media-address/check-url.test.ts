@@ -47,6 +47,22 @@ describe('checkMediaUrl', () => {
       })
   })
 
+  it('names our samples and the setting to who asks for one at the wrong port', () => {
+    const sample = 'http://127.0.0.1:8090/docs/samples/photo.jpg'
+    const own = { allowed: [], refused: [], samples: new Map([[sample, '/photo.jpg']]) }
+    const help =
+      'To try it out, use one of our samples in http://127.0.0.1:8090/docs/samples/: photo.jpg. NUNCIO_MEDIA_ALLOWED_PRIVATE allows private addresses.'
+
+    for (const host of ['127.0.0.1:8080', 'localhost:8080'])
+      expect(checkMediaUrl(sample.replace('127.0.0.1:8090', host), own)).toMatchObject({
+        code: 'url_not_public',
+        detail: expect.stringContaining(help),
+      })
+    expect(checkMediaUrl('http://10.0.0.1/')).toMatchObject({
+      detail: 'The URL names an address that is not public: use one on the internet.',
+    })
+  })
+
   it('says what the connection needs', () => {
     expect(checkMediaUrl('https://Files.Example.com.:8443/a')).toMatchObject({
       host: 'files.example.com',

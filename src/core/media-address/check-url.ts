@@ -112,7 +112,10 @@ export function checkMediaUrl(
     if (isWithin(address, allowed))
       return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: true })
     if (!isPublic(address))
-      return refuse('url_not_public', 'The URL names an address that is not public: use one on the internet.')
+      return refuse(
+        'url_not_public',
+        `The URL names an address that is not public: use one on the internet.${forTests(samples)}`,
+      )
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)
     return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: false })
   }
@@ -120,7 +123,8 @@ export function checkMediaUrl(
   if (!isHostName(host)) return refuse('url_malformed', 'The host in the URL is not a valid name.')
   const isLocal = isLocalName(host)
   if (isLocal && allowed.length === 0) {
-    return refuse('url_not_public', 'The host of the URL is a local or reserved name: use a name on the internet.')
+    const sentence = 'The host of the URL is a local or reserved name: use a name on the internet.'
+    return refuse('url_not_public', sentence + forTests(samples))
   }
   if (!isLocal && !anyPort && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.
@@ -136,6 +140,14 @@ function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): str
   if (folder === undefined) return null
   const beside = addresses.filter((address) => address.startsWith(folder))
   return beside.map((address) => address.slice(folder.length)).join(', ')
+}
+
+/** What can be sent to try it out, where there are samples. */
+function forTests(samples: OperatorRanges['samples']): string {
+  const [first] = samples?.keys() ?? []
+  const named = samples && first !== undefined ? namesOfSamples(first, samples) : null
+  if (first === undefined || named === null) return ''
+  return ` To try it out, use one of our samples in ${folderOf(first)}: ${named}. NUNCIO_MEDIA_ALLOWED_PRIVATE allows private addresses.`
 }
 
 function folderOf(address: string): string {
