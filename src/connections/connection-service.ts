@@ -13,7 +13,7 @@ import type {
   StoredConnection,
 } from '../core/ports/connection-service.ts'
 import type { Secrets } from '../core/ports/secrets.ts'
-import { Refusal } from '../core/refusals.ts'
+import { JoinedRefusal, Refusal } from '../core/refusals.ts'
 import { newConnectionId } from '../storage/queries/new-id.ts'
 
 import { KeyedSemaphore } from './keyed-semaphore.ts'
@@ -106,9 +106,8 @@ async function prepareNew(
   others: ReadPeers,
 ): Promise<PreparedConnection> {
   const given = withoutEmpty(pairs)
-  requireSettings(description, given)
   network?.secrets.refuseSealed(given)
-  const settings = parseChannelSettings(channel, given)
+  const settings = parseSettings(description, given)
   // Made here, because secrets are sealed for the id of their connection.
   const owner = { id: newConnectionId(), accountId, channel }
   const { id } = owner
@@ -128,8 +127,7 @@ async function prepareChange(
   // Secrets among them are sealed, and pass as they are.
   const before = description.writeSettings(stored)
   const after = withoutEmpty({ ...before, ...pairs })
-  requireSettings(description, after)
-  const settings = parseChannelSettings(channel, after)
+  const settings = parseSettings(description, after)
   const unproven = { link, facts: null, alongside: [], notChanged: [] }
   if (!network) return { ...unproven, channelSettings: settings }
   const changed = description.settings.filter(({ name }) => before[name] !== after[name])
@@ -186,12 +184,31 @@ function withoutEmpty(pairs: Pairs): Pairs {
   return Object.fromEntries(Object.entries(pairs).filter(([, text]) => text.trim() !== ''))
 }
 
-function requireSettings({ label, settings }: ChannelDescription, pairs: Pairs): void {
+/** Refuses with everything that is missing or wrong. */
+function parseSettings(description: ChannelDescription, pairs: Pairs): StoredSettings {
+  const [first, ...others] = [...findMissing(description, pairs), ...findWrong(description, pairs)]
+  if (first) throw new JoinedRefusal([first, ...others])
+  return parseChannelSettings(description.name, pairs)
+}
+
+function findMissing({ label, settings }: ChannelDescription, pairs: Pairs): readonly Refusal[] {
   const missing = settings.filter(({ name, isRequired }) => isRequired && pairs[name] === undefined)
-  const [first] = missing
-  if (!first) return
   const names = missing.map(({ name }) => name).join(', ')
-  throw new Refusal('setting_invalid', `A connection of ${label} needs ${names} as well.`, first.name)
+  return missing.map(
+    ({ name }) => new Refusal('setting_invalid', `A connection of ${label} needs ${names} as well.`, name),
+  )
+}
+
+function findWrong({ name: channel }: ChannelDescription, pairs: Pairs): readonly Refusal[] {
+  return Object.entries(pairs).flatMap(([name, text]) => {
+    try {
+      parseChannelSettings(channel, { [name]: text })
+      return []
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return [error]
+    }
+  })
 }
 
 function differencesOf(before: StoredSettings, after: StoredSettings): StoredSettings {

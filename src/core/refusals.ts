@@ -220,3 +220,13 @@ export class Refusal extends Error {
     this.field = field
   }
 }
+
+/** Several at once, such as all settings of a form that are wrong. Its message is theirs, one after the other. */
+export class JoinedRefusal extends Refusal {
+  readonly parts: readonly Refusal[]
+
+  constructor(parts: readonly [Refusal, ...Refusal[]]) {
+    super(parts[0].code, [...new Set(parts.map(({ message }) => message))].join(' '), parts[0].field)
+    this.parts = parts
+  }
+}

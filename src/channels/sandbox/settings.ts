@@ -1,5 +1,5 @@
 import { Refusal } from '../../core/refusals.ts'
-import { parseDurationMs } from '../../format/durations.ts'
+import { formatDuration, parseDurationMs } from '../../format/durations.ts'
 
 /** How one sandbox connection behaves. */
 interface SandboxSettings {
@@ -43,7 +43,7 @@ function parseTime(key: string, text: string, mostMs: number): number | null {
   if (ms === null || ms > mostMs) {
     throw new Refusal(
       'setting_invalid',
-      `${key} must be a time such as 200ms or 3s, at most ${mostMs / 1000} seconds; "${text}" is not.`,
+      `${key} must be a time such as 200ms or 3s, at most ${formatDuration(mostMs)}; "${text}" is not.`,
       key,
     )
   }

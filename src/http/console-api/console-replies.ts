@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleProblem } from '../../contract/console/shapes.ts'
-import { Refusal, type RefusalCode } from '../../core/refusals.ts'
+import { JoinedRefusal, Refusal, type RefusalCode } from '../../core/refusals.ts'
 import { type Problem, problem } from '../server/problem.ts'
 import { consoleStatusOf } from '../server/refusal-replies.ts'
 import { contextOf, type RequestContext, type RequestOwner } from '../server/request-context.ts'
@@ -87,8 +87,12 @@ function problemReply(problems: readonly Problem[], requestId: string): ConsoleR
   return { status: consoleStatusOf(code), body: { error: { code, message, fields, requestId } } }
 }
 
-function refusalReply({ code, field, message }: Refusal, requestId: string): ConsoleReply {
-  return problemReply([{ code, field, message }], requestId)
+function refusalReply(refusal: Refusal, requestId: string): ConsoleReply {
+  const parts = refusal instanceof JoinedRefusal ? refusal.parts : [refusal]
+  return problemReply(
+    parts.map(({ code, field, message }) => ({ code, field, message })),
+    requestId,
+  )
 }
 
 /** The error's own message may name tables, paths or numbers, so it goes only to the log. */

@@ -5,7 +5,7 @@ import type { AccountId } from '../../../core/ids.ts'
 import type { ConnectionChange } from '../../../core/ports/administration.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { StoredConnection } from '../../../core/ports/connection-service.ts'
-import { REFUSALS, Refusal } from '../../../core/refusals.ts'
+import { JoinedRefusal, REFUSALS, Refusal } from '../../../core/refusals.ts'
 import { requireFreshProof } from '../authorize.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
@@ -114,7 +114,7 @@ async function readPeers({ store }: ConsoleDeps, accountId: AccountId): Promise<
   return others
 }
 
-/** Prefixes the field of a refusal, so that the form finds the setting by its name in the body. */
+/** Names the settings in a refusal as the form does: the field by its name in the body, and in the sentence by its label. */
 async function namingFields<Prepared>(
   channel: ChannelDescription | undefined,
   prepare: () => Promise<Prepared>,
@@ -122,9 +122,23 @@ async function namingFields<Prepared>(
   try {
     return await prepare()
   } catch (error) {
-    if (!(error instanceof Refusal) || error.field === null || error.code === 'channel_unknown') throw error
-    const isSetting = error.code === 'setting_invalid' || channel?.settings.some(({ name }) => name === error.field)
-    if (!isSetting) throw error
-    throw new Refusal(error.code, error.message, `settings.${error.field}`, { cause: error })
+    if (!(error instanceof Refusal) || !channel) throw error
+    const [first, ...others] = error instanceof JoinedRefusal ? error.parts : [error]
+    throw first && others.length > 0
+      ? new JoinedRefusal([namingField(channel, first), ...others.map((one) => namingField(channel, one))])
+      : namingField(channel, first ?? error)
   }
+}
+
+function namingField({ settings }: ChannelDescription, refusal: Refusal): Refusal {
+  const { code, field, message } = refusal
+  const isSetting = field !== null && (code === 'setting_invalid' || settings.some(({ name }) => name === field))
+  if (!isSetting) return refusal
+  // Of other settings only names that are no words of English, such as `access_token`.
+  const named = settings.filter(({ name }) => name === field || name.includes('_'))
+  const words = named.reduce(
+    (text, { name, label }) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), label),
+    message,
+  )
+  return new Refusal(code, words, `settings.${field}`, { cause: refusal })
 }

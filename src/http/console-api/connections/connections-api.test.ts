@@ -65,8 +65,9 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
       return [reply.status, error.fields]
     }
 
-    const number = await fieldsOf({ number: '+49 30 1234567', channel: 'sandbox' })
-    const setting = await fieldsOf({ number: '15550001001', channel: 'sandbox', settings: { latency: 'slow' } })
+    const number = await fieldsOf({ number: '12', channel: 'sandbox' })
+    const settings = { latency: 'slow', delivered_after: '2d', read_after: '1s' }
+    const setting = await fieldsOf({ number: '15550001001', channel: 'sandbox', settings })
     const channel = await fieldsOf({ number: '15550001001', channel: 'pigeon' })
 
     assert.deepEqual(number, [
@@ -74,7 +75,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
       [
         {
           field: 'number',
-          message: 'Write this number as 49301234567: country code and digits only, without `+`, spaces or dashes.',
+          message:
+            'A number is its country code and digits only: 7 to 15 digits, no leading zero, no +, spaces or dashes. Example: 14155550100.',
         },
       ],
     ])
@@ -83,11 +85,22 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
       [
         {
           field: 'settings.latency',
-          message: 'latency must be a time such as 200ms or 3s, at most 20 seconds; "slow" is not.',
+          message: 'Latency must be a time such as 200ms or 3s, at most 20s; "slow" is not.',
+        },
+        {
+          field: 'settings.delivered_after',
+          message: 'Delivered after must be a time such as 200ms or 3s, at most 1d; "2d" is not.',
         },
       ],
     ])
     assert.deepEqual(channel, [404, [{ field: 'channel', message: 'There is no channel of this name.' }]])
+  })
+
+  it('take a number as people write it', async () => {
+    const body = { number: '+1 555 000 1001', channel: 'sandbox' }
+    const { number } = await world.call('addConnection', { params: { account }, body, as: anna })
+
+    assert.equal(number, '15550001001')
   })
 
   it('G10: show their lane with positions, times and the reason for waiting', async () => {
