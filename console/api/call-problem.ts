@@ -1,3 +1,5 @@
+import { withoutMarks } from '../components/without-marks.ts'
+
 interface Given {
   readonly status: number
   readonly code: string
@@ -16,11 +18,11 @@ export class CallProblem extends Error {
   readonly requestId: string | null
 
   constructor({ status, code, message, fields = [], requestId = null, cause }: Given) {
-    super(message, { cause })
+    super(withoutMarks(message), { cause })
     this.name = 'CallProblem'
     this.status = status
     this.code = code
-    this.fields = fields
+    this.fields = fields.map((one) => ({ ...one, message: withoutMarks(one.message) }))
     this.requestId = requestId
   }
 }

@@ -1,5 +1,5 @@
-import { Anchor, Code } from '@mantine/core'
-import { SERVICE_PATH } from '../app/service-path.ts'
+import { Code } from '@mantine/core'
+import { DocsLink } from './docs-link.tsx'
 
 interface CodeLinkProps {
   readonly code: string
@@ -10,8 +10,8 @@ interface CodeLinkProps {
 /** A stable code, as a link to its row in the documents: what it means and what to do. */
 export function CodeLink({ code, page }: CodeLinkProps) {
   return (
-    <Anchor href={`${SERVICE_PATH}/docs/${page}#${code}`} title={`${code} in the documents`} inherit>
+    <DocsLink page={`${page}#${code}`} title={`${code} in the documents`} underline="hover">
       <Code c="inherit">{code}</Code>
-    </Anchor>
+    </DocsLink>
   )
 }

@@ -1,13 +1,13 @@
 import { checkName } from '../../src/contract/field-rules.ts'
 import { SAMPLES, SAMPLES_PATH } from '../../src/contract/samples.ts'
 
-/** The sample at the service with this endpoint. */
+/** The sample at the service with this endpoint. A caption of another file does not fit it. */
 export function sampleOf(
   type: keyof typeof SAMPLES,
   endpoint: string,
-): { readonly url: string; readonly name: string } {
+): { readonly url: string; readonly name: string; readonly caption: '' } {
   const name = SAMPLES[type]
-  return { url: endpoint.replace(/\/chat\/api\/.*$/, `${SAMPLES_PATH}/${name}`), name }
+  return { url: endpoint.replace(/\/chat\/api\/.*$/, `${SAMPLES_PATH}/${name}`), name, caption: '' }
 }
 
 /** The name of the file at the end of an address; empty when there is none that could be sent. */

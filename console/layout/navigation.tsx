@@ -112,10 +112,10 @@ export function Places({ account, places, iconPx = 16 }: PlacesProps) {
   ))
 }
 
-/** A link to a page of the service outside the console. */
+/** A link to the documents, which open in a tab of their own; see `DocsLink`. */
 function ServiceItem({ href, label, icon: Icon }: { readonly href: string } & Pick<Place, 'label' | 'icon'>) {
   return (
-    <a href={`${SERVICE_PATH}${href}`} className={classes['place'] ?? ''}>
+    <a href={`${SERVICE_PATH}${href}`} target="_blank" className={classes['place'] ?? ''} rel="noopener">
       <Icon size={16} aria-hidden />
       {label}
     </a>

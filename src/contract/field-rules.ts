@@ -63,6 +63,11 @@ export function checkNumber(text: string): Finding | null {
   }
 }
 
+/** The number as the endpoint takes it, however a person writes it; text that is no number stays as it is. */
+export function plainNumber(text: string): string {
+  return correctedNumber(text) ?? text
+}
+
 /** The corrected number if it is unambiguous, or null. */
 function correctedNumber(text: string): string | null {
   // Longer than any formatted number.

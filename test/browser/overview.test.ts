@@ -197,21 +197,26 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
   it('writes the call of each type in each language, and says at the field what is wrong', async () => {
     await open(service.openAccount())
     await opened.visit('/developer/quickstart')
-    await page.getByText('Send', { exact: true }).click()
+    const form = page.locator('form')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText('Paste a token that may send messages').waitFor()
     await page.getByText('Audio', { exact: true }).click()
     assert.equal(await page.getByLabel('Caption').count(), 0)
     await page.getByText('Image', { exact: true }).click()
     await page.getByLabel('API token').fill(await opened.createToken('browser'))
-    await page.getByText('Send', { exact: true }).click()
-    await page.getByText('The address of the file is empty').waitFor()
-    await page.getByText('The file name is empty').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('12')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await form.getByText('7 to 15 digits, no leading zero, no +,').waitFor()
+    await form.getByText('The address of the file is empty').waitFor()
+    await form.getByText('The file name is empty').waitFor()
     await page.getByLabel('Address of the file').fill('ftp://files.example.com/a.png')
     await expect(page.getByLabel('File name')).toHaveValue('a.png')
     await page.getByLabel('Caption').fill("it's here")
-    await page.getByText('Send', { exact: true }).click()
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
 
-    await page.getByText('must be absolute and start with http').waitFor()
+    await form.getByText('must be absolute and start with http').waitFor()
+    // Each press of Send was a request.
+    assert.equal((await opened.cli.json<unknown[]>('log', 'list', '--account', opened.account)).length, 2)
     for (const language of ['curl', 'Node', 'Python', 'PHP']) {
       await page.getByRole('tab', { name: language }).click()
       const code = await page.getByRole('group', { name: `The call in ${language}` }).innerText()
@@ -220,6 +225,40 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     }
     assert.match(page.url(), /type=image&language=php/)
     assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('takes a number as people write it, shows the ids of the reply, and keeps the token while one reads the documents', async () => {
+    await open(service.openAccount())
+    await opened.visit('/developer/quickstart')
+    const token = await opened.createToken('browser')
+    await page.getByLabel('API token').fill(token)
+    const opening = page.waitForEvent('popup')
+    await page.locator('main').getByRole('link', { name: 'API reference' }).click()
+    await (await opening).close()
+    await expect(page.getByLabel('API token')).toHaveValue(token)
+
+    await page.getByLabel('To', { exact: true }).fill('+1 555 123-4567')
+    await expect(page.getByRole('group', { name: 'The call in curl' })).toContainText('"to": "15551234567"')
+    await page.getByText('Image', { exact: true }).click()
+    await page.getByLabel('Caption').fill('Our bread')
+    await page.getByText('Document', { exact: true }).click()
+    await page.getByRole('button', { name: 'Use a sample' }).click()
+    await expect(page.getByLabel('Caption')).toHaveValue('')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    const sent = page.getByRole('group', { name: 'Sent to 15551234567' })
+    await expect(sent.getByRole('group', { name: 'Ids in the headers of the reply' })).toHaveText(
+      /x-request-id: \S+\s+x-message-id: [0-9a-f-]{36}/,
+    )
+    await expect(sent.getByRole('group', { name: 'The body of the reply' })).toContainText('"code": "HC-1"')
+  })
+
+  it('says in the quickstart why the message is not sent yet', async () => {
+    await open(service.openAccount())
+    await cli('connection', 'pause', '15550001000')
+    await opened.visit('/developer/quickstart')
+    await sendFromQuickstart(await opened.createToken('browser'))
+
+    await expect(page.getByRole('group', { name: /^Sent to/ })).toContainText(/Not sent yet\. .*paused/)
   })
 })
 
@@ -243,7 +282,7 @@ async function total(result: keyof typeof TILES, count: string): Promise<void> {
 
 async function sendFromQuickstart(token: string): Promise<void> {
   await page.getByLabel('API token').fill(token)
-  await page.getByText('Send', { exact: true }).click()
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
   await page.getByText('200 OK').waitFor()
   await page.getByRole('link', { name: 'Open in the API log' }).waitFor()
   assert.deepEqual(await opened.axe(page), [])

@@ -72,7 +72,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
         <Stack gap="lg">
           <TextInput
             label="Number"
-            description="Country code and digits only, such as 15550001000."
+            description="With the country code, such as 15550001000."
             required
             autoFocus
             inputMode="tel"

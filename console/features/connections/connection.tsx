@@ -1,13 +1,13 @@
 import { ActionIcon, Badge, Button, Menu, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Ellipsis, Pause, Play, Trash2 } from 'lucide-react'
+import { Ellipsis, Pause, Play, Send, Trash2 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { z } from 'zod'
 import type { ConnectionView } from '../../../src/contract/console/connections.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { FactStrip, StripFact } from '../../components/facts.tsx'
-import { TextLink } from '../../components/links.tsx'
+import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { ReasonNote } from '../../components/reason-note.tsx'
@@ -204,6 +204,15 @@ function Actions({ connection }: { readonly connection: ConnectionView }) {
     void navigate({ to: '/a/$account/connections/$id', params, search: { tab: 'settings' } as never })
   return (
     <>
+      <ButtonLink
+        to="/a/$account/developer/quickstart"
+        params={{ account }}
+        search={{ from: number } as never}
+        variant="default"
+        leftSection={<Send size={16} aria-hidden />}
+      >
+        Send a test
+      </ButtonLink>
       {state === 'paused' ? (
         <Button
           leftSection={<Play size={16} aria-hidden />}

@@ -20,6 +20,7 @@ import { displayOf, type StateFacts } from '../../components/state-display.ts'
 import { StateLabel } from '../../components/state-label.tsx'
 import { useShortcutSetting } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
+import { withoutMarks } from '../../components/without-marks.ts'
 import { Decide } from './decide.tsx'
 import classes from './log.module.css'
 import { LogActions } from './log-actions.tsx'
@@ -265,7 +266,7 @@ function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
-      meaning={`${entry.summed ? '' : `${field ?? 'The whole request'}: `}${message.replaceAll('`', '')}`}
+      meaning={`${entry.summed ? '' : `${field ?? 'The whole request'}: `}${withoutMarks(message)}`}
       whatToDo={nextSteps[index] ?? null}
     />
   ))
@@ -348,7 +349,7 @@ function RequestPanel({
         <CodeBlock code={request.body} language="json" label="Body as it came" maxHeight={480} />
       )}
       {request.curl === null ? null : (
-        <CodeBlock code={request.curl} language="bash" label="The same as curl, with your token in $API_TOKEN" />
+        <CodeBlock code={request.curl} language="bash" label="The same as curl, with your token in $NUNCIO_TOKEN" />
       )}
     </Stack>
   )

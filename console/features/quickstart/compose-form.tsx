@@ -46,8 +46,8 @@ export function ComposeForm({ composing, senders, endpoint, onType }: ComposeFor
         />
         <TextInput
           label="To"
-          description="Country code and digits only."
-          inputMode="numeric"
+          description="With the country code."
+          inputMode="tel"
           value={draft.to}
           error={problemAt('to')}
           data-path="to"

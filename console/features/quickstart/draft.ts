@@ -1,4 +1,4 @@
-import { parseSendMessage } from '../../../src/contract/send-message.ts'
+import { plainNumber } from '../../../src/contract/field-rules.ts'
 import type { Json } from './snippets.ts'
 
 export const TYPES = [
@@ -30,17 +30,9 @@ export const FIRST_DRAFT: Draft = {
 }
 
 /** The body of the call. Audio has no caption, and an empty caption is left out. */
-export function bodyOf(type: MessageKind, { from, to, text, url, name, caption }: Draft): Json {
+export function bodyOf(type: MessageKind, { from, text, url, name, caption, ...draft }: Draft): Json {
+  const to = plainNumber(draft.to)
   if (type === 'message') return { from, to, message: { type, message: text } }
   const hasCaption = type !== 'audio' && caption !== ''
   return { from, to, message: { type, media: { name, url, ...(hasCaption ? { caption } : {}) } } }
-}
-
-export type FieldProblems = Readonly<Record<string, string>>
-
-/** Errors by field, with the same rules as on the server. */
-export function problemsOf(body: Json): FieldProblems {
-  const parsed = parseSendMessage(body)
-  if (parsed.ok) return {}
-  return Object.fromEntries(parsed.errors.map(({ field, message }) => [field ?? '', message]))
 }

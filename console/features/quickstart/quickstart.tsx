@@ -1,10 +1,10 @@
-import { Anchor, Grid, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
+import { Grid, Paper, Stack, Tabs, Text, Title } from '@mantine/core'
 import { z } from 'zod'
 import { MESSAGE_TYPE_NAMES } from '../../../src/contract/send-message.ts'
 import { useApiQuery } from '../../api/queries.ts'
-import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ButtonLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
@@ -17,6 +17,8 @@ import { LANGUAGES, type Language, SNIPPETS } from './snippets.ts'
 import { useComposing } from './use-composing.ts'
 
 const quickstartSearch = z.object({
+  /** The sender at first; left out: the first of the list. */
+  from: z.string().optional().catch(undefined),
   type: z.enum(MESSAGE_TYPE_NAMES).catch('message'),
   language: z.enum(LANGUAGES).catch('curl'),
 })
@@ -29,7 +31,11 @@ export function Quickstart() {
   return (
     <Page
       title="Quickstart"
-      about="Fill in the form: The call shows the request that your program would make. Send makes that request."
+      about={
+        <>
+          Fill in the form. <b>The call</b> shows the request that your program would make; <b>Send</b> makes it.
+        </>
+      }
     >
       {form.error ? (
         <ProblemNote problem={form.error} onRetry={() => void form.refetch()} />
@@ -55,7 +61,10 @@ export function Quickstart() {
 
 function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[]; readonly endpoint: string }) {
   const [search, change] = useSearchState(quickstartSearch)
-  const composing = useComposing(search.type, senders[0]?.number ?? '')
+  const composing = useComposing(
+    search.type,
+    (senders.find(({ number }) => number === search.from) ?? senders[0])?.number ?? '',
+  )
   const { sent } = composing
   return (
     <Grid gap="lg">
@@ -101,19 +110,12 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
           <Text size="sm" c="dimmed">
             First put your token into an environment variable, so that no file holds it:{' '}
             <Text span ff="monospace" size="sm">
-              export API_TOKEN=nco_…
+              export NUNCIO_TOKEN=nco_…
             </Text>
           </Text>
           <Text size="sm">
-            All fields and replies of the endpoint:{' '}
-            <Anchor href={`${SERVICE_PATH}/docs/api`} underline="always" size="sm">
-              API reference
-            </Anchor>
-            . How Nuncio works:{' '}
-            <Anchor href={`${SERVICE_PATH}/docs/`} underline="always" size="sm">
-              documents
-            </Anchor>
-            .
+            All fields and replies of the endpoint: <DocsLink page="api">API reference</DocsLink>. How Nuncio works:{' '}
+            <DocsLink page="">documents</DocsLink>.
           </Text>
         </Stack>
       </Grid.Col>

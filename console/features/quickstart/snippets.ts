@@ -20,7 +20,7 @@ export const SNIPPETS: Readonly<Record<Language, Snippet>> = {
 
 function curl(endpoint: string, body: Json): string {
   return `curl ${quoted(endpoint)} \\
-  -H "x-api-key: $API_TOKEN" \\
+  -H "x-api-key: $NUNCIO_TOKEN" \\
   -H 'content-type: application/json' \\
   -d ${quoted(JSON.stringify(body, null, 2))}`
 }
@@ -33,7 +33,7 @@ function quoted(text: string): string {
 function node(endpoint: string, body: Json): string {
   return `const response = await fetch(${JSON.stringify(endpoint)}, {
   method: 'POST',
-  headers: { 'x-api-key': process.env.API_TOKEN, 'content-type': 'application/json' },
+  headers: { 'x-api-key': process.env.NUNCIO_TOKEN, 'content-type': 'application/json' },
   body: JSON.stringify(${indented(JSON.stringify(body, null, 2), 2)}),
 })
 console.log(response.status, await response.json())`
@@ -47,7 +47,7 @@ body = ${JSON.stringify(body, null, 4)}
 request = urllib.request.Request(
     ${JSON.stringify(endpoint)},
     data=json.dumps(body).encode(),
-    headers={"x-api-key": os.environ["API_TOKEN"], "content-type": "application/json"},
+    headers={"x-api-key": os.environ["NUNCIO_TOKEN"], "content-type": "application/json"},
 )
 try:
     response = urllib.request.urlopen(request)
@@ -61,7 +61,7 @@ function php(endpoint: string, body: Json): string {
 $body = ${phpValue(body, '')};
 $context = stream_context_create(['http' => [
     'method' => 'POST',
-    'header' => ['x-api-key: ' . getenv('API_TOKEN'), 'content-type: application/json'],
+    'header' => ['x-api-key: ' . getenv('NUNCIO_TOKEN'), 'content-type: application/json'],
     'content' => json_encode($body),
     'ignore_errors' => true,
 ]]);

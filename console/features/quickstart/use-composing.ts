@@ -1,9 +1,14 @@
 import { useState } from 'react'
+import { plainNumber } from '../../../src/contract/field-rules.ts'
 import { CallProblem } from '../../api/call-problem.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
+import { withoutMarks } from '../../components/without-marks.ts'
 import { type SendReply, send } from '../sandbox/send-request.ts'
-import { bodyOf, type Draft, FIRST_DRAFT, type FieldProblems, type MessageKind, problemsOf } from './draft.ts'
+import { bodyOf, type Draft, FIRST_DRAFT, type MessageKind } from './draft.ts'
+
+/** Errors by field. */
+type FieldProblems = Readonly<Record<string, string>>
 
 interface SentOne {
   readonly number: number
@@ -28,15 +33,17 @@ export function useComposing(type: MessageKind, firstSender: string) {
   const body = bodyOf(type, draft)
 
   const submit = async () => {
-    const found = { ...problemsOf(body), ...(token ? {} : { token: NO_TOKEN }) }
-    setProblems(found)
     setProblem(null)
-    if (focusFirst(found) || !token) return
+    if (!token) {
+      setProblems({ token: NO_TOKEN })
+      focusFirst({ token: NO_TOKEN })
+      return
+    }
     setSending(true)
     try {
       const reply = await send(JSON.stringify(body), token)
-      setSent((last) => ({ number: (last?.number ?? 0) + 1, to: draft.to, reply }))
-      const refused = Object.fromEntries(reply.errors.map(({ field, message }) => [field ?? '', message]))
+      setSent((last) => ({ number: (last?.number ?? 0) + 1, to: plainNumber(draft.to), reply }))
+      const refused = Object.fromEntries(reply.errors.map(({ field, message }) => [field ?? '', withoutMarks(message)]))
       setProblems(refused)
       focusFirst(refused)
     } catch (cause) {
@@ -70,21 +77,20 @@ export function useComposing(type: MessageKind, firstSender: string) {
 /** What the reply says is wrong with the request as a whole, or with its token. */
 function reasonOf(sent: SentOne | null): string {
   const errors = sent?.reply.errors.filter(({ field }) => field === null || field === 'x-api-key') ?? []
-  return errors.map(({ message }) => message.replaceAll('`', '')).join(' ')
+  return errors.map(({ message }) => withoutMarks(message)).join(' ')
 }
 
 function without(field: string): (problems: FieldProblems) => FieldProblems {
   return ({ [field]: _, ...others }) => others
 }
 
-/** Focuses the first field with an error. True when there is one. */
-function focusFirst(problems: FieldProblems): boolean {
+/** Focuses the first field with an error. */
+function focusFirst(problems: FieldProblems): void {
   const first = [...document.querySelectorAll<HTMLElement>('[data-path]')].find(
     ({ dataset }) => problems[dataset['path'] ?? ''] !== undefined,
   )
   // After the errors are rendered, so that a screen reader finds the error of the field.
   setTimeout(() => first?.focus())
-  return Object.keys(problems).length > 0
 }
 
 function unreachable(cause: unknown): Error {

@@ -1,13 +1,15 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { z } from 'zod'
-import { blockReason, recipientNumber } from '../../../src/contract/console/recipients.ts'
+import { phoneNumber } from '../../../src/contract/console/phone-number.ts'
+import { blockReason } from '../../../src/contract/console/recipients.ts'
+import { plainNumber } from '../../../src/contract/field-rules.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
 
-const shape = z.object({ number: recipientNumber, reason: blockReason })
+const shape = z.object({ number: phoneNumber, reason: blockReason })
 
 interface BlockDialogProps {
   /** The initial value of the field. */
@@ -36,9 +38,8 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
   const form = useFormOf(shape, { number, reason: '' })
   const submit = form.onSubmit((body) => {
     block.mutateAsync({ params: { account }, body }).then(({ isNew }) => {
-      showToast(
-        isNew ? `Blocked ${body.number}. Messages to it will not be sent.` : `${body.number} was blocked already.`,
-      )
+      const blocked = plainNumber(body.number)
+      showToast(isNew ? `Blocked ${blocked}. Messages to it will not be sent.` : `${blocked} was blocked already.`)
       onClose()
     }, form.takeProblem)
   })
@@ -47,7 +48,7 @@ function BlockForm({ number, onClose }: { readonly number: string; readonly onCl
       <Stack>
         <TextInput
           label="Number"
-          description="Digits only, with the country code. New messages to it are accepted, but fail; those that wait fail, too."
+          description="With the country code. New messages to it are accepted, but fail; those that wait fail, too."
           inputMode="tel"
           autoComplete="off"
           data-autofocus

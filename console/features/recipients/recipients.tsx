@@ -1,13 +1,13 @@
-import { Anchor, Button, Text, TextInput } from '@mantine/core'
+import { Button, Text, TextInput } from '@mantine/core'
 import { Ban } from 'lucide-react'
 import { useState } from 'react'
 import type { BlockView } from '../../../src/contract/console/recipients.ts'
 import { nameActor } from '../../../src/format/name-actor.ts'
 import { useApiMutation, useApiPages } from '../../api/queries.ts'
-import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { DocsLink } from '../../components/docs-link.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Page } from '../../components/page.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
@@ -99,10 +99,7 @@ function NothingBlocked() {
       text={
         <>
           Block people who ask to stop. The person who runs Nuncio can also{' '}
-          <Anchor href={`${SERVICE_PATH}/docs/guides/recipients`} underline="always" inherit>
-            export or erase everything about one number
-          </Anchor>
-          .
+          <DocsLink page="guides/recipients">export or erase everything about one number</DocsLink>.
         </>
       }
     />

@@ -2,6 +2,7 @@ import { Alert, Anchor, Button, NativeSelect, Paper, SimpleGrid, Stack, Text, Te
 import { Send } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Sandbox } from '../../../src/contract/console/sandbox.ts'
+import { plainNumber } from '../../../src/contract/field-rules.ts'
 import { SAMPLES } from '../../../src/contract/samples.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -10,6 +11,7 @@ import { withAddress } from '../../components/file-name.ts'
 import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
+import { withoutMarks } from '../../components/without-marks.ts'
 import classes from './sandbox.module.css'
 import { typeWord } from './sandbox-labels.ts'
 import { bodyOf, curlOf, type Draft, type SendReply, send } from './send-request.ts'
@@ -100,7 +102,12 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
             ) : null}
           </Text>
           {sent ? <SentNote key={sent.number} sent={sent} isReplyShown={isCallShown} /> : null}
-          {isCallShown ? <Call body={bodyOf(connection.number, draft)} hasToken={composing.hasToken} /> : null}
+          {isCallShown ? (
+            <Call
+              body={bodyOf(connection.number, { ...draft, to: plainNumber(draft.to) })}
+              hasToken={composing.hasToken}
+            />
+          ) : null}
         </Stack>
       </form>
     </Paper>
@@ -113,7 +120,7 @@ function Call({ body, hasToken }: { readonly body: string; readonly hasToken: bo
       <CodeBlock code={curlOf(body)} language="bash" label="The call, as curl" maxHeight={260} />
       {hasToken ? (
         <Text size="xs" c="dimmed">
-          $API_TOKEN stands for your token, so that it is not visible to other people.
+          $NUNCIO_TOKEN stands for your token, so that it is not visible to other people.
         </Text>
       ) : null}
     </>
@@ -130,7 +137,7 @@ function Recipient({ composing: { draft, fieldError, write } }: FieldsProps) {
   return (
     <TextInput
       label="To"
-      inputMode="numeric"
+      inputMode="tel"
       placeholder="15551234567"
       value={draft.to}
       error={fieldError('to')}
@@ -219,7 +226,8 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     if (to !== undefined) setDraft((last) => ({ ...last, to }))
   }, [to])
 
-  const submit = async (wanted: Draft) => {
+  const submit = async (typed: Draft) => {
+    const wanted = { ...typed, to: plainNumber(typed.to) }
     setReply(null)
     setUnreachable(false)
     if (!token) {
@@ -258,9 +266,12 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     problem: isUnreachable
       ? 'The public endpoint cannot be reached. Check your network, or whether the service is running, and try again.'
       : elsewhere.length > 0
-        ? elsewhere.map(({ message }) => message).join(' ')
+        ? withoutMarks(elsewhere.map(({ message }) => message).join(' '))
         : null,
-    fieldError: (field: string) => reply?.errors.find((error) => error.field === field)?.message ?? null,
+    fieldError: (field: string) => {
+      const error = reply?.errors.find((one) => one.field === field)
+      return error ? withoutMarks(error.message) : null
+    },
     setToken: (given: string) => {
       setTokenError(null)
       setToken(given === '' ? null : given)

@@ -9,6 +9,7 @@ import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showErrorToast, showToast } from '../../components/toast.ts'
+import { withoutMarks } from '../../components/without-marks.ts'
 import { Bubble } from './bubble.tsx'
 import classes from './sandbox.module.css'
 import { dayOf, readText, typeWord } from './sandbox-labels.ts'
@@ -258,7 +259,7 @@ function NothingHere({ command, isAll }: NothingHereProps) {
     <Center py="lg" px="md">
       <Text size="sm" c="dimmed" ta="center">
         {command
-          ? `Nothing is here. What is sent to this number: ${command.happens}. How it ends: ${command.ends.replaceAll('`', '')}.`
+          ? `Nothing is here. What is sent to this number: ${command.happens}. How it ends: ${withoutMarks(command.ends)}.`
           : `Nothing was delivered to this number ${place}. Send it a message below.`}
       </Text>
     </Center>

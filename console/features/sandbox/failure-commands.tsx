@@ -1,5 +1,6 @@
 import { Button, Code, Group, Paper, Stack, Text, Title } from '@mantine/core'
 import type { SandboxCommandView } from '../../../src/contract/console/sandbox.ts'
+import { withoutMarks } from '../../components/without-marks.ts'
 import classes from './sandbox.module.css'
 
 interface FailureCommandsProps {
@@ -29,7 +30,7 @@ export function FailureCommands({ commands, onTry }: FailureCommandsProps) {
                     <Code>{recipient}</Code> {happens}
                   </Text>
                   <Text size="xs" c="dimmed">
-                    How it ends: {ends.replaceAll('`', '')}
+                    How it ends: {withoutMarks(ends)}
                   </Text>
                 </div>
                 <Button

@@ -13,8 +13,9 @@ export type Draft = {
 
 export interface SendReply {
   readonly status: number
-  /** The id of the request in the API log. */
-  readonly requestId: string | null
+  /** `x-request-id` and `x-message-id`, as far as it has them. */
+  readonly ids: readonly { readonly name: string; readonly value: string }[]
+  /** The body, as JSON over several lines. */
   readonly text: string
   /** Errors by the path of the field in the body; null for the whole request. */
   readonly errors: readonly { readonly field: string | null; readonly message: string }[]
@@ -32,7 +33,7 @@ export function bodyOf(from: string, { to, type, text, name, url, caption }: Dra
 export function curlOf(body: string): string {
   return [
     `curl ${location.origin}${SEND_PATH} \\`,
-    `  -H "x-api-key: $API_TOKEN" \\`,
+    `  -H "x-api-key: $NUNCIO_TOKEN" \\`,
     `  -H 'content-type: application/json' \\`,
     `  -d '${body.replaceAll("'", `'\\''`)}'`,
   ].join('\n')
@@ -47,7 +48,22 @@ export async function send(body: string, token: string): Promise<SendReply> {
     body,
   })
   const text = await response.text()
-  return { status: response.status, requestId: response.headers.get('x-request-id'), text, errors: errorsIn(text) }
+  const ids = ID_HEADERS.flatMap((name) => {
+    const value = response.headers.get(name)
+    return value === null ? [] : [{ name, value }]
+  })
+  return { status: response.status, ids, text: indented(text), errors: errorsIn(text) }
+}
+
+// The last one finds it in the API log at once.
+const ID_HEADERS = ['x-request-id', 'x-message-id']
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
 }
 
 function errorsIn(text: string): SendReply['errors'] {

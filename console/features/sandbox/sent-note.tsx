@@ -6,6 +6,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { HttpStatus } from '../../components/http-status.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
+import { Sentence } from '../../components/sentence.tsx'
 import { StateLabel } from '../../components/state-label.tsx'
 import type { SendReply } from './send-request.ts'
 
@@ -27,6 +28,7 @@ export function SentNote({
   readonly reason?: string
 }) {
   const place = useRef<HTMLDivElement>(null)
+  const id = reply.ids.at(-1)?.value
   // A person who sent it from further down the page must see the result.
   useEffect(() => {
     place.current?.scrollIntoView({ block: 'nearest' })
@@ -39,27 +41,35 @@ export function SentNote({
             To <MaskedNumber number={to} />
           </Text>
           <HttpStatus status={reply.status} isNamed />
-          {reply.requestId === null ? null : <Timeline requestId={reply.requestId} isAccepted={reply.status === 200} />}
+          {id === undefined ? null : <Timeline id={id} isAccepted={reply.status === 200} />}
         </Group>
         {reply.status === 200 ? null : <Text size="sm">Not accepted, so there is no message. {reason}</Text>}
-        {isReplyShown ? <CodeBlock code={reply.text} language="json" label="The reply" maxHeight={160} /> : null}
+        {isReplyShown ? (
+          <>
+            <CodeBlock
+              code={reply.ids.map(({ name, value }) => `${name}: ${value}`).join('\n')}
+              label="Ids in the headers of the reply"
+            />
+            <CodeBlock code={reply.text} language="json" label="The body of the reply" maxHeight={260} />
+          </>
+        ) : null}
       </Stack>
     </Paper>
   )
 }
 
-function Timeline({ requestId, isAccepted }: { readonly requestId: string; readonly isAccepted: boolean }) {
+function Timeline({ id, isAccepted }: { readonly id: string; readonly isAccepted: boolean }) {
   const { id: account } = useAccount()
-  const found = useApiQuery('showLogEntry', { params: { account, id: requestId } }, { enabled: isAccepted })
+  const found = useApiQuery('showLogEntry', { params: { account, id } }, { enabled: isAccepted })
   return (
     <>
       {found.data?.entry.state ? <StateLabel state={found.data.entry.state} /> : null}
-      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id: requestId }} size="sm">
+      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }} size="sm">
         Open in the API log
       </TextLink>
       {found.data ? (
         <Text size="sm" w="100%" role="status">
-          {found.data.sentence}
+          <Sentence text={[found.data.sentence, found.data.message?.cause].filter(Boolean).join(' ')} />
         </Text>
       ) : null}
     </>

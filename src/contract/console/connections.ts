@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { checkNumber } from '../field-rules.ts'
 import { connectionName } from './connection-name.ts'
 import { lanePage, waitingPlace } from './lane-page.ts'
 import { laneSettings } from './lane-settings.ts'
 import { phoneView } from './phone.ts'
+import { phoneNumber } from './phone-number.ts'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
@@ -189,11 +189,6 @@ const unresolvedMessage = z.object({
 })
 export type UnresolvedMessage = z.output<typeof unresolvedMessage>
 
-const senderNumber = z.string().superRefine((value, context) => {
-  const finding = checkNumber(value)
-  if (finding) context.addIssue({ code: 'custom', message: finding.message })
-})
-
 const cursor = z.string().max(64).optional()
 // Access tokens of networks may be longer than most texts.
 const channelSettings = z.record(z.string().max(64), z.string().max(4_096))
@@ -229,7 +224,7 @@ export const connectionRoutes = {
     access: 'developer',
     params: ofAccount,
     body: z.object({
-      number: senderNumber,
+      number: phoneNumber,
       channel: z.string().max(64),
       settings: channelSettings.default({}),
     }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { checkNumber } from '../field-rules.ts'
 import { BLOCK_REASON } from './form-rules.ts'
 import { oneLine } from './one-line-text.ts'
+import { phoneNumber } from './phone-number.ts'
 import { consoleRoute } from './route.ts'
 import { done, instant, ofAccount, page } from './shapes.ts'
 
@@ -16,11 +16,6 @@ const block = z.object({
   blockedBy: z.string(),
 })
 export type BlockView = z.output<typeof block>
-
-export const recipientNumber = z.string().superRefine((value, context) => {
-  const finding = checkNumber(value)
-  if (finding) context.addIssue({ code: 'custom', message: finding.message })
-})
 
 export const blockReason = oneLine(BLOCK_REASON)
 
@@ -40,7 +35,7 @@ export const recipientRoutes = {
     path: '/accounts/:account/recipients/block',
     access: 'developer',
     params: ofAccount,
-    body: z.object({ number: recipientNumber, reason: blockReason.default('') }),
+    body: z.object({ number: phoneNumber, reason: blockReason.default('') }),
     reply: z.object({ isNew: z.boolean() }),
   }),
   unblockRecipient: consoleRoute({

@@ -1,0 +1,13 @@
+import { Anchor, type AnchorProps } from '@mantine/core'
+import { SERVICE_PATH } from '../app/service-path.ts'
+import type { Native } from './links.tsx'
+
+interface DocsLinkProps extends AnchorProps, Omit<Native<AnchorProps>, 'href' | 'target'> {
+  /** Below `/docs/`, such as `api`. */
+  readonly page: string
+}
+
+/** A link to the documents. They open in a tab of their own, because this one has what was typed and is stored nowhere: a token. */
+export function DocsLink({ page, ...props }: DocsLinkProps) {
+  return <Anchor underline="always" inherit {...props} href={`${SERVICE_PATH}/docs/${page}`} target="_blank" />
+}
