@@ -1,4 +1,4 @@
-// Sends a text and a document. Wants API_URL, API_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+// Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 package main
 
 import (
@@ -50,7 +50,7 @@ func try(key string, body []byte) (messageID string, retryAfter time.Duration, m
 	if err != nil {
 		return "", 0, false, err
 	}
-	request.Header.Set("x-api-key", os.Getenv("API_TOKEN"))
+	request.Header.Set("x-api-key", os.Getenv("NUNCIO_TOKEN"))
 	request.Header.Set("content-type", "application/json")
 	request.Header.Set("idempotency-key", key)
 	response, err := client.Do(request)

@@ -1,5 +1,5 @@
 <?php
-// Sends a text and a document. Wants API_URL, API_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+// Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 declare(strict_types=1);
 
 // The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
@@ -8,7 +8,7 @@ function send(string $key, array $message): string
     $body = json_encode(['from' => getenv('FROM'), 'to' => getenv('TO'), 'message' => $message], JSON_THROW_ON_ERROR);
     $context = stream_context_create(['http' => [
         'method' => 'POST',
-        'header' => ['x-api-key: ' . getenv('API_TOKEN'), 'content-type: application/json', "idempotency-key: $key"],
+        'header' => ['x-api-key: ' . getenv('NUNCIO_TOKEN'), 'content-type: application/json', "idempotency-key: $key"],
         'content' => $body,
         'timeout' => 10,
         'follow_location' => 0,

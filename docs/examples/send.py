@@ -1,4 +1,4 @@
-"""Sends a text and a document. Wants API_URL, API_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment."""
+"""Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment."""
 
 import http.client
 import json
@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from os import environ
 
-WANTED = ("API_URL", "API_TOKEN", "FROM", "TO", "DOCUMENT_URL", "ORDER")
+WANTED = ("API_URL", "NUNCIO_TOKEN", "FROM", "TO", "DOCUMENT_URL", "ORDER")
 MISSING = [name for name in WANTED if not environ.get(name)]
 if MISSING:
     sys.exit(f"Set {', '.join(MISSING)} in the environment.")
@@ -23,7 +23,7 @@ class Refused(Exception):
 def send(key, message):
     """The key belongs to what happened, not to the try: running this again for the same order sends nothing twice."""
     body = json.dumps({"from": environ["FROM"], "to": environ["TO"], "message": message}).encode()
-    headers = {"x-api-key": environ["API_TOKEN"], "content-type": "application/json", "idempotency-key": key}
+    headers = {"x-api-key": environ["NUNCIO_TOKEN"], "content-type": "application/json", "idempotency-key": key}
     for wait_seconds in (1, 2, 4, None):
         try:
             request = urllib.request.Request(ENDPOINT, body, headers)

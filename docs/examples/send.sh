@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sends a text and a document. Wants API_URL, API_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+# Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 set -eu
 
 # The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
@@ -7,7 +7,7 @@ send() {
   key=$1 body=$2
   for wait in 1 2 4 last; do
     # The token comes through the standard input, because others on the machine can read arguments.
-    reply=$(printf 'header = "x-api-key: %s"\n' "$API_TOKEN" | curl -sS --max-time 10 --config - \
+    reply=$(printf 'header = "x-api-key: %s"\n' "$NUNCIO_TOKEN" | curl -sS --max-time 10 --config - \
       -H 'content-type: application/json' -H "idempotency-key: $key" -w '\n%{http_code}' \
       --data-binary "$body" "$API_URL/chat/api/v1/public/message/send") || reply='000'
     status=${reply##*

@@ -9,7 +9,7 @@ export interface TriedCall {
 export function curlOf({ url, key, body }: TriedCall): string {
   const lines = [
     `curl ${quoted(url)}`,
-    `-H "x-api-key: $API_TOKEN"`,
+    `-H "x-api-key: $NUNCIO_TOKEN"`,
     `-H 'content-type: application/json'`,
     ...(key === '' ? [] : [`-H ${quoted(`idempotency-key: ${key}`)}`]),
     `-d ${quoted(body)}`,

@@ -54,7 +54,7 @@ describe('the curl of a call', () => {
   it('survives a shell, whatever is in it, and names the token without showing it', () => {
     const curl = curlOf({ url: 'http://127.0.0.1:8080/send', key: "it's", body: '{"a":"$HOME `b` \'c\'"}' })
 
-    assert.match(curl, /-H "x-api-key: \$API_TOKEN"/)
+    assert.match(curl, /-H "x-api-key: \$NUNCIO_TOKEN"/)
     assert.match(curl, /'idempotency-key: it'\\''s'/)
     assert.match(curl, /-d '\{"a":"\$HOME `b` '\\''c'\\''"\}'/)
   })

@@ -145,7 +145,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.deepEqual(await findBarriersOnPhone(page), [])
     await page.getByRole('tab', { name: 'Request' }).click()
     await expect(page.getByRole('group', { name: 'Body as it came' })).toContainText('Hello there')
-    await expect(page.getByRole('group', { name: /The same as curl/ })).toContainText('x-api-key: $API_TOKEN')
+    await expect(page.getByRole('group', { name: /The same as curl/ })).toContainText('x-api-key: $NUNCIO_TOKEN')
     assert.ok(!(await page.content()).includes(token))
     assert.deepEqual(await opened.axe(), [])
     await page.getByRole('tab', { name: 'Reply' }).click()

@@ -112,7 +112,7 @@ it.skipIf(pythonObstacle !== null)(
     const environment = { PATH: process.env['PATH'], API_URL: 'http://127.0.0.1:1', FROM: SENDER }
     const { status, stderr } = spawnSync('python3', [join(EXAMPLES, 'send.py')], { env: environment, encoding: 'utf8' })
 
-    assert.deepEqual([status, stderr], [1, 'Set API_TOKEN, TO, DOCUMENT_URL, ORDER in the environment.\n'])
+    assert.deepEqual([status, stderr], [1, 'Set NUNCIO_TOKEN, TO, DOCUMENT_URL, ORDER in the environment.\n'])
   },
 )
 
@@ -121,7 +121,7 @@ async function openWorld() {
   const nuncio = await startNuncio({ settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
   const environment = {
     API_URL: nuncio.url,
-    API_TOKEN: nuncio.token,
+    NUNCIO_TOKEN: nuncio.token,
     FROM: SENDER,
     DOCUMENT_URL: `${host}/letter`,
     ORDER: '4711',

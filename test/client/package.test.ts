@@ -97,12 +97,12 @@ describe('the package of the client', () => {
     writeFileSync(
       join(folder, 'send.js'),
       `import { createClient } from '@nuncio/client'
-const client = createClient({ url: process.env.API_URL, token: process.env.API_TOKEN })
+const client = createClient({ url: process.env.API_URL, token: process.env.NUNCIO_TOKEN })
 const { messageId } = await client.send({ from: '${SENDER}', to: '15551234567', text: 'Hello' })
 console.log(messageId)`,
     )
 
-    const env = { ...process.env, API_URL: nuncio.url, API_TOKEN: nuncio.token }
+    const env = { ...process.env, API_URL: nuncio.url, NUNCIO_TOKEN: nuncio.token }
     const { stdout } = await run(process.execPath, [join(folder, 'send.js')], { env })
 
     await nuncio.reaches(stdout.trim(), 'PUBLISHED', 'DELIVERED', 'READ')
@@ -118,7 +118,7 @@ console.log(messageId)`,
     })
 
     compileIn(folder)
-    const env = { ...process.env, API_URL: nuncio.url, API_TOKEN: nuncio.token }
+    const env = { ...process.env, API_URL: nuncio.url, NUNCIO_TOKEN: nuncio.token }
     const results = []
     for (const file of files) results.push(await run(process.execPath, [file], { env }))
 

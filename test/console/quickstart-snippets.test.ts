@@ -11,7 +11,7 @@ describe('the snippets of the quickstart', () => {
   it('give a shell the body as it is, whatever stands in it', () => {
     const script = SNIPPETS.curl.write(ENDPOINT, BODY).replace(/^curl/, 'printf "%s\\0"')
 
-    const given = execFileSync('sh', ['-c', script], { env: { API_TOKEN: 'nco_1' } })
+    const given = execFileSync('sh', ['-c', script], { env: { NUNCIO_TOKEN: 'nco_1' } })
       .toString()
       .split('\0')
 
@@ -35,6 +35,6 @@ describe('the snippets of the quickstart', () => {
   })
 
   it('never show a token', () => {
-    for (const { write } of Object.values(SNIPPETS)) assert.match(write(ENDPOINT, BODY), /API_TOKEN/)
+    for (const { write } of Object.values(SNIPPETS)) assert.match(write(ENDPOINT, BODY), /NUNCIO_TOKEN/)
   })
 })

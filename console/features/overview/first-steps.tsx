@@ -142,7 +142,7 @@ function FirstCall() {
     <>
       <CodeBlock code={SNIPPETS.curl.write(endpoint, body)} language="bash" label="Your first call" />
       <Text size="sm" c="dimmed">
-        <Code>$API_TOKEN</Code> is the token that you created.
+        <Code>$NUNCIO_TOKEN</Code> is the token that you created.
       </Text>
     </>
   )

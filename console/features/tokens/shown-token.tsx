@@ -98,7 +98,7 @@ function Examples({ token, endpoint, numbers, onTaken }: Omit<ShownProps, 'shown
 }
 
 function environmentFile(token: string, endpoint: string): string {
-  return `# Keep this file secret, and out of version control.\nNUNCIO_API_TOKEN=${token}\nNUNCIO_SEND_URL=${endpoint}\n`
+  return `# Keep this file secret, and out of version control.\nNUNCIO_TOKEN=${token}\nNUNCIO_SEND_URL=${endpoint}\n`
 }
 
 function saveText(name: string, text: string): void {

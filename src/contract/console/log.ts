@@ -198,7 +198,7 @@ export const logDetail = z.object({
       body: maskedBody.nullable(),
       remoteAddress: plain.nullable(),
       userAgent: plain.nullable(),
-      /** Repeats the request, with $API_TOKEN for the token. */
+      /** Repeats the request, with $NUNCIO_TOKEN for the token. */
       curl: notForViewers(plain),
     })
     .nullable(),

@@ -115,7 +115,7 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const { request } = await show('bad')
 
     assert.ok(request?.curl?.startsWith('curl https://nuncio.example/chat/api/v1/public/message/send \\\n'))
-    assert.ok(request?.curl?.includes('-H "x-api-key: $API_TOKEN"'))
+    assert.ok(request?.curl?.includes('-H "x-api-key: $NUNCIO_TOKEN"'))
     assert.ok(request?.curl?.includes(`--data-raw '${body.replaceAll("'", `'\\''`)}'`))
     assert.ok(!request?.curl?.includes('AbCd1234'))
   })

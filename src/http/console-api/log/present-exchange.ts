@@ -33,7 +33,7 @@ export function presentRequest({ entry, body }: LogTimeline, publicUrl: string):
 function curlOf(url: string, body: string): string {
   const lines = [
     `curl ${shellWord(url)}`,
-    `  -H "x-api-key: $API_TOKEN"`,
+    `  -H "x-api-key: $NUNCIO_TOKEN"`,
     `  -H 'content-type: application/json'`,
     `  --data-raw ${shellWord(body)}`,
   ]
