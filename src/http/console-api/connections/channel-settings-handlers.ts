@@ -134,11 +134,10 @@ function namingField({ settings }: ChannelDescription, refusal: Refusal): Refusa
   const { code, field, message } = refusal
   const isSetting = field !== null && (code === 'setting_invalid' || settings.some(({ name }) => name === field))
   if (!isSetting) return refusal
-  // Of other settings only names that are no words of English, such as `access_token`.
-  const named = settings.filter(({ name }) => name === field || name.includes('_'))
-  const words = named.reduce(
-    (text, { name, label }) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), label),
-    message,
-  )
+  // Elsewhere than at the beginning, a name such as `secret` is a word of the sentence; `access_token` is none.
+  const words = settings.reduce((text, { name, label }) => {
+    const named = name.includes('_') ? new RegExp(`\\b${name}\\b`, 'g') : new RegExp(`^${name}\\b`)
+    return text.replace(named, label)
+  }, message)
   return new Refusal(code, words, `settings.${field}`, { cause: refusal })
 }
