@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { endNote, isAnyMoment } from '../../src/contract/console/waits.ts'
+import { endNote, isAnyMoment } from '../../src/format/waits.ts'
 import { TimeAgo, useNow } from './time-ago.tsx'
 
 interface GoesOnProps {

@@ -16,7 +16,7 @@ import {
   TriangleAlert,
 } from 'lucide-react'
 import type { ConnectionRow, LaneWaitView } from '../../src/contract/console/connections.ts'
-import { NEEDS_PERSON } from '../../src/contract/console/waits.ts'
+import { NEEDS_PERSON } from '../../src/format/waits.ts'
 import type { StateGroup } from '../app/theme.ts'
 
 /** A state as colour, icon and word. */

@@ -1,5 +1,5 @@
 import type { WaitingPlaceView } from '../../src/contract/console/lane-page.ts'
-import { endNote } from '../../src/contract/console/waits.ts'
+import { endNote } from '../../src/format/waits.ts'
 import { estimateText } from './instants.ts'
 
 /** What a message waits for, other than its turn: the same in the log as in its lane. Null: it waits for its turn. */

@@ -16,6 +16,18 @@ describe('the tiers of tests', () => {
     assert.deepEqual(new Set(PROJECTS.map(({ name }) => name)), run)
   })
 
+  it('run as many files at once in each of their projects, as Vitest demands', () => {
+    const workers = Object.values(TIERS).map(
+      (names) =>
+        new Set(PROJECTS.filter(({ name }) => names.includes(name as never)).map((project) => project.workers)),
+    )
+
+    assert.deepEqual(
+      workers.map(({ size }) => size),
+      workers.map(() => 1),
+    )
+  })
+
   it('start first only files that there are', () => {
     const files = new Set(listPaths('**/*.test.{ts,tsx}'))
 

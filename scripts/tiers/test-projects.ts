@@ -29,9 +29,9 @@ export const PROJECTS: readonly TestProject[] = [
     workers: MANY,
     isIsolated: true,
   },
-  { name: 'deploy', files: ['test/deploy/**'], workers: MANY, isIsolated: true },
+  { name: 'deploy', files: ['test/deploy/**'], workers: MANY + 1, isIsolated: true },
   // Build images and systems, and run them.
-  { name: 'packages', files: ['test/packages/**'], workers: MANY, isIsolated: true },
+  { name: 'packages', files: ['test/packages/**'], workers: MANY + 1, isIsolated: true },
   {
     name: 'test',
     files: [

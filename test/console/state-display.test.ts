@@ -20,8 +20,8 @@ import {
   type StateFacts,
 } from '../../console/components/state-display.ts'
 import type { ConnectionRow } from '../../src/contract/console/connections.ts'
-import { NEEDS_PERSON } from '../../src/contract/console/waits.ts'
 import { isReasonCode } from '../../src/core/reasons.ts'
+import { NEEDS_PERSON } from '../../src/format/waits.ts'
 
 describe('the badge of a message', () => {
   it.each<[string, StateFacts, string, LucideIcon, string | undefined]>([

@@ -216,9 +216,9 @@ async function plantWebhook(world: ConsoleWorld, account: AccountId): Promise<st
   const wanted = { ...webhook, url: 'https://shop.example/', description: '', kinds: [], secret: 'sealed' }
   await world.console.webhooks.addWebhook(wanted, 'test')
   const position = await world.console.webhooks.testWebhook(webhook, 'test')
-  const payload = (column: Planted) => JSON.stringify({ to: numberIn(column), words: mark(column) })
-  await world.run('update notice set data = ?', payload('notice.data'))
-  await world.run('update delivery set payload = ?', payload('delivery.payload'))
+  const facts = (column: Planted) => ({ messageId: 'planted', to: numberIn(column), words: mark(column) })
+  await world.run('update notice set data = ?', JSON.stringify(facts('notice.data')))
+  await world.run('update delivery set payload = ?', JSON.stringify({ data: facts('delivery.payload') }))
   await world.run(
     `insert into delivery_try (account_id, webhook_id, notice_position, number, at, took_ms, status, code, words, excerpt)
        values (?, ?, ?, 1, ?, 10, 500, 'status_unexpected', ?, ?)`,
