@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import { useProveIdentity } from '../components/step-up.tsx'
+import { useProveIdentity } from '../components/prove-identity.ts'
 import { call, type InputFor, type ReplyFor, type RouteName } from './call.ts'
 import { CallProblem } from './call-problem.ts'
 import { isAway, isPassing, RETRIES } from './query-client.ts'

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, PasswordInput, SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../api/call.ts'
+import { useApiQuery } from '../api/queries.ts'
 import { ProblemNote } from './problem-note.tsx'
 
 type Means = 'password' | 'code'
@@ -11,8 +11,7 @@ export function StepUpDialog({ onAnswer }: { readonly onAnswer: (proven: boolean
   const [means, setMeans] = useState<Means>('password')
   const [typed, setTyped] = useState('')
   const { isBusy, problem, attempt } = useAttempt(() => onAnswer(true))
-  // Not `useApiQuery`: that opens this dialog.
-  const { data: factors } = useQuery({ queryKey: ['readFactors', {}], queryFn: () => call('readFactors', {}) })
+  const { data: factors } = useApiQuery('readFactors', {})
   const hasCode = factors !== undefined && (factors.totpSince !== null || factors.recoveryCodesLeft > 0)
   const hasPasskey = factors !== undefined && factors.passkeys.length > 0 && 'PublicKeyCredential' in window
   const submit = (event: { readonly preventDefault: () => void }) => {

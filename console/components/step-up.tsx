@@ -1,9 +1,6 @@
-import { createContext, type ReactNode, Suspense, useContext, useState } from 'react'
+import { type ReactNode, Suspense, useState } from 'react'
 import { lazily } from './load-later.ts'
-
-type ProveIdentity = () => Promise<boolean>
-
-const ProveContext = createContext<ProveIdentity>(() => Promise.resolve(false))
+import { ProveContext, type ProveIdentity } from './prove-identity.ts'
 
 const StepUpDialog = lazily(async () => (await import('./step-up-dialog.tsx')).StepUpDialog)
 
@@ -27,9 +24,4 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
       ) : null}
     </ProveContext>
   )
-}
-
-/** True: confirmed, repeat the call. False: the person gave up. */
-export function useProveIdentity(): ProveIdentity {
-  return useContext(ProveContext)
 }

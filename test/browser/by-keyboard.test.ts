@@ -69,15 +69,18 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     }
   })
 
-  it.each(['/docs/api', '/docs/'])('leads to the documents, %s, with Tab and Enter', async (path) => {
-    await opened.visit('')
-    await tabTo(page, path)
-    await page.keyboard.press('Enter')
+  it.each(['/docs/api', '/docs/'])(
+    'opens the documents, %s, in a tab of their own, with Tab and Enter',
+    async (path) => {
+      await opened.visit('')
+      await tabTo(page, path)
+      const [documents] = await Promise.all([page.waitForEvent('popup'), page.keyboard.press('Enter')])
 
-    await expect(page).toHaveURL(`${opened.url}${path}`)
-    await expect(page.locator('h1')).toHaveCount(1)
-    await opened.visit('')
-  })
+      await expect(documents).toHaveURL(`${opened.url}${path}`)
+      await expect(documents.locator('h1')).toHaveCount(1)
+      await documents.close()
+    },
+  )
 
   it('shows its keys with a question mark, and can turn single keys off', async () => {
     await page.keyboard.press('Shift+?')
