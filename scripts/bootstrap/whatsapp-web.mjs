@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from
 import { join, relative } from 'node:path'
 import { Stop, timed } from './report.mjs'
 
-const TIERS = ['e2e', 'faults', 'harness', 'simulator']
+const TIERS = ['e2e', 'faults', 'scale', 'harness', 'simulator']
 const CARRIED = ['package.json', 'package-lock.json', 'signal']
 // By default npm stays silent for over a minute when the machine is merely offline.
 const TIMEOUTS = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
