@@ -34,7 +34,7 @@ export function LogTable({ source, search, empty }: LogTableProps) {
   const now = Date.now()
   // On a list of today alone, a heading for the day would say nothing.
   const hasDays = source.rows.some(({ receivedAt }) => dayText(receivedAt, now) !== 'Today')
-  const hasStatus = source.rows.some(({ status }) => isStatusShown(status))
+  const hasStatus = source.rows.some(({ status }) => status !== null && status !== 200)
   return (
     <DataTable
       caption="Requests to the API, newest first"
@@ -55,7 +55,7 @@ interface Shown {
   readonly hasPreview: boolean
   readonly places: ReadonlyMap<string, WaitingPlaceView>
   readonly hasDays: boolean
-  /** Whether any row has an HTTP status to show. */
+  /** Whether any row has another HTTP status than 200. Accepted is not sent: the result beside it says more. */
   readonly hasStatus: boolean
 }
 
@@ -89,17 +89,12 @@ const PREVIEW: Column<LogRow> = {
     ),
 }
 
-/** Accepted is not sent: the result beside it says more. */
-function isStatusShown(status: number | null): status is number {
-  return status !== null && status !== 200
-}
-
 const STATUS: Column<LogRow> = {
   key: 'http',
   header: 'HTTP',
   width: 64,
   hideBelow: 1200,
-  cell: ({ status }) => (isStatusShown(status) ? <HttpStatus status={status} /> : null),
+  cell: ({ status }) => (status === null ? null : <HttpStatus status={status} />),
 }
 
 function columnsOf({
