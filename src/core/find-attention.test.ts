@@ -123,4 +123,35 @@ describe('what needs attention', () => {
 
     assert.deepEqual(await keys(open, { seen }), ['alarm reports_missing con_1', 'alarm unconfirmed con_1'])
   })
+
+  it('is seen in the account of its messages alone', async () => {
+    const [seen, other] = ['acc_1', 'acc_2'] as AccountId[]
+    const views = new Map([[seen, new Map([[KEY, { until: NOON, by: 'Ada' }]])]])
+    const sources = {
+      alarms: { readOpen: async () => [] },
+      overview: {
+        readAttention: async (id: AccountId) =>
+          ({
+            from: NOON - 1,
+            groups: [FAILED],
+            lanes: [],
+            seen: views.get(id) ?? new Map(),
+          }) as unknown as AttentionView,
+      },
+      webhooks: { listWebhooks: async () => [] },
+    }
+
+    const items = await findAttention(sources, {
+      accountIds: [other!, seen!],
+      alarmsOf: { accountId: null, seesInstallation: true },
+    })
+
+    assert.deepEqual(
+      items.map(({ accountId, seen: by }) => [accountId, by !== null]),
+      [
+        [other, false],
+        [seen, true],
+      ],
+    )
+  })
 })

@@ -56,16 +56,19 @@ export async function findAttention(
   { accountIds, alarmsOf }: Wanted,
 ): Promise<readonly AttentionItem[]> {
   const open = (await alarms.readOpen(alarmsOf)).filter(({ severity }) => severity !== 'info')
-  const items = open.map(ofAlarm)
+  let ofAlarms = open.map(ofAlarm)
+  const items: AttentionItem[] = []
   // One after the other: all at once would wait too long for a connection of the database.
   for (const accountId of accountIds) {
     const view = await overview.readAttention(accountId)
     const disabled = (await webhooks.listWebhooks(accountId)).filter(({ state }) => state === 'failing')
     const own = [...ofAccount(open, view), ...disabled.map(ofWebhook)]
-    items.push(...own.map((item) => ({ ...item, accountId })))
-    for (const [at, item] of items.entries()) items[at] = markSeen(item, view)
+    // Two accounts may have messages of one reason: each is seen in its own.
+    items.push(...own.map((item) => markSeen({ ...item, accountId }, view)))
+    ofAlarms = ofAlarms.map((item) => markSeen(item, view))
   }
-  return [...items.filter(({ seen }) => seen === null), ...items.filter(({ seen }) => seen !== null)]
+  const all = [...ofAlarms, ...items]
+  return [...all.filter(({ seen }) => seen === null), ...all.filter(({ seen }) => seen !== null)]
 }
 
 function ofAccount(open: readonly AlarmView[], { groups, lanes, from }: AttentionView): readonly AttentionItem[] {
