@@ -1,21 +1,18 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { Load, type Special } from '../../support/black-box/load.ts'
+import type { Load } from '../../support/black-box/load.ts'
 import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import type { Random } from '../../support/black-box/random.ts'
-import type { SendClient } from '../../support/black-box/send-client.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
-import { serveFiles, tinyPng } from '../../support/journey/serve-files.ts'
 import { cloudNumber, connectNumber } from '../../support/whatsapp-cloud/connect-number.ts'
 import { startSimulator } from '../../support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
+import { type LoadPlan, makePictureLoad } from '../picture-load.ts'
 
 /** A phone sees it as it is, and a lane has most attempts open at any moment. */
 const LATENCY_MS = 20
 const KILL_WITHIN_MS = 3_000
 const UPLOAD_WITHIN_MS = 20_000
-const SHARE_OF_MEDIA = 0.2
 const DIFFERENT_FILES = 40
 
 export async function openNetwork(seed: number): Promise<Simulator> {
@@ -92,29 +89,6 @@ export function countFailure({ requests, uploads }: Simulator): Readonly<Record<
 }
 
 /** Texts, and pictures that the service has to fetch and upload. */
-export async function makeLoad(plan: {
-  readonly client: Pick<SendClient, 'send'>
-  readonly connections: readonly string[]
-  readonly seed: number
-}): Promise<Load> {
-  const files = Array.from({ length: DIFFERENT_FILES }, () => Buffer.concat([tinyPng(), randomBytes(200)]))
-  const host = await serveFiles(
-    Object.fromEntries(files.map((body, place) => [`/${place}.png`, { body, type: 'image/png' }])),
-  )
-  let pictures = 0
-  const instead = (connection: string, random: Random): Special | undefined => {
-    if (random.next() >= SHARE_OF_MEDIA) return undefined
-    const place = random.between(0, DIFFERENT_FILES - 1)
-    pictures += 1
-    const caption = `${connection} é 🙂 ${pictures}`
-    return {
-      message: { type: 'image', media: { name: `${place}.png`, url: `${host}/${place}.png`, caption } },
-      content: { type: 'image', text: null, caption, sha256: sha256(files[place]!), sizeBytes: files[place]!.length },
-    }
-  }
-  return new Load({ ...plan, pauseMs: 150, keyedShare: 1, textLength: 1_000, instead })
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
+export function makeLoad(plan: LoadPlan): Promise<Load> {
+  return makePictureLoad(plan, { count: DIFFERENT_FILES, bytes: 200, pauseMs: 150 })
 }

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
@@ -7,20 +6,18 @@ import { wireIdOf } from '../../../src/channels/whatsapp-web/wire-id.ts'
 import { readSettings } from '../../../src/config/read-settings.ts'
 import type { ConnectionId, MessageId } from '../../../src/core/ids.ts'
 import { openAdministration } from '../../../src/server/wiring/open-administration.ts'
-import { Load, type Special } from '../../support/black-box/load.ts'
+import type { Load } from '../../support/black-box/load.ts'
 import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import type { Random } from '../../support/black-box/random.ts'
-import type { SendClient } from '../../support/black-box/send-client.ts'
 import { openStranger } from '../../support/journey/engines.ts'
-import { serveFiles, tinyPng } from '../../support/journey/serve-files.ts'
 import type { DeliveredEntry, ListedMessage } from '../../support/ledger/ledger-input.ts'
 import { LIBRARY_FOLDER } from '../../support/whatsapp-web/library.ts'
 import { Simulator } from '../../support/whatsapp-web/simulator.ts'
 import { storeLinked } from '../../support/whatsapp-web/store-linked.ts'
+import { type LoadPlan, makePictureLoad } from '../picture-load.ts'
 import { loadPauseMs } from '../run-length.ts'
 
 const FIRST_NUMBER = 15_550_003_100
-const SHARE_OF_FILES = 0.2
 const DIFFERENT_FILES = 20
 /** By the place of a message: one without an ack, a cut-off one and an unreadable one, so that a short run has them, too. */
 const CERTAIN: Readonly<Record<number, number>> = { 3: 0.03, 5: 0.08, 8: 0.15 }
@@ -178,27 +175,8 @@ export function lockFirstContacts({ messages }: Simulator, number: string): Lock
 }
 
 /** Texts, and pictures that the service has to fetch, encrypt and upload. */
-export async function makeLoad(plan: {
-  readonly client: Pick<SendClient, 'send'>
-  readonly connections: readonly string[]
-  readonly seed: number
-}): Promise<Load> {
-  const files = Array.from({ length: DIFFERENT_FILES }, () => Buffer.concat([tinyPng(), randomBytes(5_000)]))
-  const host = await serveFiles(
-    Object.fromEntries(files.map((body, place) => [`/${place}.png`, { body, type: 'image/png' }])),
-  )
-  let pictures = 0
-  const instead = (connection: string, random: Random): Special | undefined => {
-    if (random.next() >= SHARE_OF_FILES) return undefined
-    const place = random.between(0, DIFFERENT_FILES - 1)
-    pictures += 1
-    const caption = `${connection} é 🙂 ${pictures}`
-    return {
-      message: { type: 'image', media: { name: `${place}.png`, url: `${host}/${place}.png`, caption } },
-      content: { type: 'image', text: null, caption, sha256: sha256(files[place]!), sizeBytes: files[place]!.length },
-    }
-  }
-  return new Load({ ...plan, pauseMs: loadPauseMs(400), keyedShare: 1, textLength: 1_000, instead })
+export function makeLoad(plan: LoadPlan): Promise<Load> {
+  return makePictureLoad(plan, { count: DIFFERENT_FILES, bytes: 5_000, pauseMs: loadPauseMs(400) })
 }
 
 /** What phones show: each message that they could read, once, at the place of its first stanza. */
@@ -237,8 +215,4 @@ export function readArrived(
       }
     })
     .toSorted((one, other) => one.deliveredAt - other.deliveredAt)
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex')
 }
