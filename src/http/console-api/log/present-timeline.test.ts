@@ -128,13 +128,15 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
   it('says in the list and on its page how long a message took, both from its acceptance on', async () => {
     const { id, sequence } = await world.accept({ connectionId, state: 'PUBLISHED', acceptedAt: NOON })
     await world.database.rewriteMessage(sequence, { published_at: NOON + 300, took_us: 200_000, attempts: 1 })
+    await world.endAttempt(sequence, { outcome: 'accepted', startedAt: NOON + 250, endedAt: NOON + 300 })
 
-    const page = (await show(id)).sentence
+    const { sentence: page, timeline } = await show(id)
     const [row] = (await createApiLog(world.store).readPage(acme, { filter: NO_FILTER, cursor: null, limit: 1 }))
       .entries
 
     assert.match(page, / 300 ms after the request\.$/)
     assert.equal(row?.sentAfterMs, 300)
+    assert.equal(timeline.find(({ kind }) => kind === 'attempt-accepted')?.offsetMs, 300)
   })
 
   it('says that Nuncio stopped during an attempt', async () => {

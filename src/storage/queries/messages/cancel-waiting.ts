@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { ConnectionId } from '../../../core/ids.ts'
-import type { Sequence, SettledState } from '../../../core/message/message.ts'
+import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { MessageState, RetryState, Sequence, SettledState } from '../../../core/message/message.ts'
 import type { TakenOut } from '../../../core/message/taken-out.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
+import type { TimelineKind } from '../../../core/message/timeline.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
 import { selectUnfinished } from '../lanes/lane-order.ts'
 import type { Change, Reader } from '../store.ts'
@@ -52,14 +53,12 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
   const isAll = rows.length < CANCELLED_AT_ONCE
   const first = rows.at(-1)?.sequence ?? null
   if (rows.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
+  const found = rows.map((row) => row.sequence)
+  const ownWaits = await readOwnWaits(making, found)
   const ended = await tables
     .updateTable('message')
     .set({ ...cancelledEnd(reason), settled_at: at })
-    .where(
-      'sequence',
-      'in',
-      rows.map((row) => row.sequence),
-    )
+    .where('sequence', 'in', found)
     .where('state', '=', sql.lit('QUEUED'))
     .returning(['sequence', 'state'])
     .execute()
@@ -74,13 +73,60 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
     .where('message_sequence', 'in', sequences)
     .where('state', '=', 'pending')
     .execute()
-  if (reason === 'cancelled_by_person') await notifyEach(making, sequences)
+  await notifyEach(making, { ended, ownWaits, reason })
   const cancelled = ended.filter(({ state }) => state === 'CANCELLED').length
   return { isAll, cancelled, unconfirmed: ended.length - cancelled, first }
 }
 
-/** Records in each timeline who cancelled the message. */
-async function notifyEach({ tables, at, actor }: Change, sequences: readonly Sequence[]): Promise<void> {
+/** Most wait only for their turn, so few are read. */
+async function readOwnWaits({ tables, at }: Change, sequences: readonly Sequence[]) {
+  const rows = await tables
+    .selectFrom('message')
+    .select(['sequence', 'retry'])
+    .where('sequence', 'in', sequences)
+    .where('retry', 'is not', null)
+    .execute()
+  return new Map(rows.map(({ sequence, retry }) => [sequence, waitedFor(retry, at)]))
+}
+
+/** What it waited for itself, other than its next try: that follows from its attempts. */
+export function waitedFor(retry: string | null, now: Instant): { readonly waitedFor?: string } {
+  const wait = retry === null ? null : (JSON.parse(retry) as RetryState).wait
+  return wait && wait.kind !== 'retry' && wait.until > now ? { waitedFor: wait.reason } : {}
+}
+
+interface Ended {
+  readonly ended: readonly { readonly sequence: Sequence; readonly state: MessageState }[]
+  readonly ownWaits: Awaited<ReturnType<typeof readOwnWaits>>
+  readonly reason: WhatToCancel['reason']
+}
+
+/**
+ * Records in each timeline who cancelled the message, and what it waited for itself. That its number was removed follows from the
+ * message, so only such a wait is recorded then.
+ */
+async function notifyEach(making: Change, { ended, ownWaits, reason }: Ended): Promise<void> {
+  const isRemoved = reason === 'connection_removed'
+  const byFacts = new Map<string, Sequence[]>()
+  for (const { sequence, state } of ended) {
+    const wait = ownWaits.get(sequence) ?? {}
+    if (isRemoved && (state !== 'CANCELLED' || !wait.waitedFor)) continue
+    const facts = JSON.stringify({ ...(isRemoved ? { state } : { by: making.actor }), ...wait })
+    const same = byFacts.get(facts)
+    if (same) same.push(sequence)
+    else byFacts.set(facts, [sequence])
+  }
+  for (const [facts, sequences] of byFacts) {
+    const entry = { kind: isRemoved ? 'connection-removed' : 'cancelled', code: reason, facts } as const
+    await addEntries(making, sequences, entry)
+  }
+}
+
+async function addEntries(
+  { tables, at }: Change,
+  sequences: readonly Sequence[],
+  { kind, code, facts }: { readonly kind: TimelineKind; readonly code: ReasonCode; readonly facts: string },
+): Promise<void> {
   const last = sql<number>`coalesce((select max(t.position) from timeline t where t.message_sequence = m.sequence), 0)`
   await tables
     .insertInto('timeline')
@@ -93,9 +139,9 @@ async function notifyEach({ tables, at, actor }: Change, sequences: readonly Seq
           'm.sequence',
           sql<number>`${last} + 1`.as('position'),
           sql<number>`${sql.lit(at)}`.as('at'),
-          sql.lit('cancelled').as('kind'),
-          sql.lit('cancelled_by_person').as('code'),
-          sql<string>`cast(${JSON.stringify({ by: actor })} as text)`.as('facts'),
+          sql.lit(kind).as('kind'),
+          sql.lit(code).as('code'),
+          sql<string>`cast(${facts} as text)`.as('facts'),
         ]),
     )
     // The service has noted something at the same time, such as a receipt: the message itself says the same.

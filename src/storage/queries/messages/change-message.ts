@@ -1,8 +1,8 @@
 import { sql, type UpdateResult } from 'kysely'
 import { commandLine } from '../../../core/command-line.ts'
-import type { Instant, MessageId } from '../../../core/ids.ts'
+import type { MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { MessageState, RetryState } from '../../../core/message/message.ts'
+import type { MessageState } from '../../../core/message/message.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -12,7 +12,7 @@ import { ALL_CONNECTIONS, talliedAs } from '../overview/hour-tally.ts'
 import { firstWhole, hourOf } from '../overview/hours.ts'
 import { findBlock } from '../recipients/block-lists.ts'
 import { addTimelineEntry, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
-import { cancelledEnd } from './cancel-waiting.ts'
+import { cancelledEnd, waitedFor } from './cancel-waiting.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
 
@@ -49,17 +49,11 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
-      facts: { by: making.actor, ...waitedFor(message, at) },
+      facts: { by: making.actor, ...waitedFor(message.retry, at) },
     })
     await finish(making, message, { action: 'message.cancel' })
     return view(making, id)
   })
-}
-
-/** What it waited for itself, other than its next try: that follows from its attempts. */
-function waitedFor({ retry }: MessageRow, now: Instant): { readonly waitedFor?: string } {
-  const wait = retry === null ? null : (JSON.parse(retry) as RetryState).wait
-  return wait && wait.kind !== 'retry' && wait.until > now ? { waitedFor: wait.reason } : {}
 }
 
 export function retryMessage(store: Store, id: MessageId, actor: Actor): Promise<MessageView> {

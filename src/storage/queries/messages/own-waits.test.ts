@@ -5,16 +5,19 @@ import {
   ENGINES,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
-import type { ConnectionId } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
+import { createLaneViews } from '../lanes/lane-views.ts'
 
 let world: AdministrationWorld
+let accountId: AccountId
 let connectionId: ConnectionId
 
 describe.each(ENGINES)('messages that wait, on %s', (engine) => {
   beforeEach(async () => {
     world = new AdministrationWorld()
     const close = await world.open(engine)
-    connectionId = await world.connection(await world.account())
+    accountId = await world.account()
+    connectionId = await world.connection(accountId)
     return close
   })
 
@@ -66,20 +69,28 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
     ])
   })
 
-  it('G10: say what one waited for itself that was cancelled meanwhile, and for how long', async () => {
+  it.each<[how: string, cancel: (id: MessageId) => Promise<unknown>]>([
+    ['was cancelled', (id) => world.administration.cancelMessage(id, 'anna')],
+    [
+      'was cancelled with all others',
+      () => createLaneViews(world.store).cancelWaiting({ accountId, id: connectionId }, null, 'anna'),
+    ],
+    ['was cancelled with its connection', () => world.administration.removeConnection(connectionId, true, 'anna')],
+  ])('G10: say what one waited for itself that %s meanwhile, and for how long', async (_, cancel) => {
     const { id, sequence } = await world.accept({ connectionId })
+    await world.accept({ connectionId, to: '15550100009' })
     const wait = { reason: 'new_recipients', words: null, until: NOON + 3_600_000 }
     await world.defer(sequence, { kind: 'rate-limit', ...wait })
     world.now += 60_000
-    await world.administration.cancelMessage(id, 'anna')
+    await cancel(id)
 
-    const { timeline } = await world.administration.explainMessage(id)
+    const { message, timeline } = await world.administration.explainMessage(id)
 
-    const waits = timeline.filter(({ kind }) => kind === 'waiting')
-    assert.deepEqual(
-      waits.map(({ code, facts }) => [code, facts['waitedMs']]),
-      [['new_recipients', 60_000]],
-    )
+    assert.equal(message.state, 'CANCELLED')
+    assert.deepEqual(timeline.map(({ kind, code, facts }) => [kind, code, facts['waitedMs'] ?? null]).slice(1, 2), [
+      ['waiting', 'new_recipients', 60_000],
+    ])
+    assert.equal(timeline.length, 3)
   })
 
   it('are tried at once when a person does not want to wait for the next try, which changes no other', async () => {

@@ -36,8 +36,10 @@ export async function readTimeline(
   return orderTimeline(derived, kept)
 }
 
+const LEFT_LANE: ReadonlySet<string> = new Set<TimelineKind>(['settled', 'cancelled', 'connection-removed'])
+
 function droppedFor(kept: readonly Entry[]): string | null {
-  const waitedFor = kept.findLast(({ kind }) => kind === 'settled' || kind === 'cancelled')?.facts['waitedFor']
+  const waitedFor = kept.findLast(({ kind }) => LEFT_LANE.has(kind))?.facts['waitedFor']
   return typeof waitedFor === 'string' ? waitedFor : null
 }
 
