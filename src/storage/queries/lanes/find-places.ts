@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { EarlierMessage } from '../../../core/message/earlier-message.ts'
-import type { RetryState, Sequence } from '../../../core/message/message.ts'
+import type { RetryState } from '../../../core/message/message.ts'
 import type { WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { type MessageRow, selectMessages } from '../messages/message-view.ts'
 import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
 import { findHeads, selectUnfinished } from './lane-order.ts'
 import { explainInLane, explainSelf, type LaneContext, laneContextOf } from './lane-reason.ts'
-import { findBehind } from './list-waiting.ts'
+import { type BehindOf, findBehind } from './list-waiting.ts'
 
 // Counting a thousand takes less than a millisecond, and the end of a longer lane is far away.
 const COUNTED = 1_000
@@ -28,11 +28,11 @@ export async function findPlaces(
       .where('c.state', '<>', 'removed')
       .execute()
     const heads = await readHeads({ tables, engine: store.engine }, rows, context)
-    const behindOf = new Map<ConnectionId, ReadonlyMap<Sequence, EarlierMessage>>()
-    const findBehindOf = async ({ connection_id: of, sequence }: MessageRow): Promise<EarlierMessage | null> => {
-      const found = behindOf.get(of) ?? (await findBehind(tables, of, context.now))
-      behindOf.set(of, found)
-      return found.get(sequence) ?? null
+    const behindOf = new Map<ConnectionId, BehindOf>()
+    const findBehindOf = async (row: MessageRow): Promise<EarlierMessage | null> => {
+      const found = behindOf.get(row.connection_id) ?? (await findBehind(tables, row.connection_id, context.now))
+      behindOf.set(row.connection_id, found)
+      return found(row)
     }
     const places: WaitingPlace[] = []
     for (const row of rows) {

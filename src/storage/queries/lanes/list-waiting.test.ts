@@ -117,6 +117,38 @@ describe.each(ENGINES)('the messages of a lane for the console, on %s', (engine)
     )
   })
 
+  it('show of one far back which earlier one to its recipient it waits for, in the lane, the log and on its page', async () => {
+    const first = await world.accept({ connectionId: id })
+    await world.acceptMany(600, id)
+    const last = await world.accept({ connectionId: id })
+    const other = await world.accept({ connectionId: id, to: '15550200009' })
+    await world.defer(first.sequence, { kind: 'retry', reason: 'retrying', words: null, until: NOON + 1 })
+
+    const page = await lanes.listWaiting({ accountId, id }, `${last.sequence - 1}.601`)
+    const places = await lanes.findPlaces(accountId, [last.id, other.id])
+    const pages = await Promise.all([last, other].map((one) => world.administration.explainMessage(one.id)))
+
+    const earlier = { id: first.id, type: 'message', reason: 'retrying', until: NOON + 1 }
+    assert.deepEqual(
+      page.items.map((one) => [one.id, one.behind]),
+      [
+        [last.id, earlier],
+        [other.id, null],
+      ],
+    )
+    assert.deepEqual(
+      new Map(places.map((one) => [one.id, one.behind])),
+      new Map([
+        [last.id, earlier],
+        [other.id, null],
+      ]),
+    )
+    assert.deepEqual(
+      pages.map(({ waitsFor }) => waitsFor),
+      [earlier, null],
+    )
+  })
+
   it('show what waits far back in a lane in its place', async () => {
     await world.acceptMany(530, id)
     const state = {

@@ -42,7 +42,8 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
     await livingConnection(tables, of)
     const open = await readOpen(tables, of)
     const front = await readWaiting(tables, of.id, { from: FRONT, count: MOST_SCANNED, now })
-    const deferred = defer(front, open?.sequence)
+    const behindOf = findBehindIn(front, open?.sequence)
+    const deferred = defer(front, { open: open?.sequence, behindOf })
     const atFront = [...deferred.values()].slice(0, MOST_DEFERRED)
     const atFrontBy = new Set(atFront.map(({ sequence }) => sequence))
     const isOther = ({ sequence }: Place) => sequence !== open?.sequence && !atFrontBy.has(sequence)
@@ -53,7 +54,7 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
     const range = { from: known.at(-1) ?? from, count: PAGE + 2, now }
     const others = [...known, ...(isEnough ? [] : await readWaiting(tables, of.id, range))].filter(isOther)
     // Those beyond the most that are shown at the front keep what they wait for.
-    const page = others.slice(0, PAGE).map((one) => deferred.get(one.sequence) ?? one)
+    const page = others.slice(0, PAGE).map((one) => deferred.get(one.sequence) ?? withBehind(one, behindOf))
     const last = page.at(-1)
     return {
       open: open?.message ?? null,
@@ -69,17 +70,10 @@ export async function listWaiting(store: Store, of: OfConnection, after: string 
   })
 }
 
-/** The earlier messages behind which deferred ones wait, by the sequences of these. As `listWaiting` shows them. */
-export async function findBehind(
-  tables: Reader,
-  connectionId: ConnectionId,
-  now: Instant,
-): Promise<ReadonlyMap<Sequence, EarlierMessage>> {
+/** As `listWaiting` shows it. */
+export async function findBehind(tables: Reader, connectionId: ConnectionId, now: Instant): Promise<BehindOf> {
   const open = await readOpenSequence(tables, connectionId)
-  const front = await readWaiting(tables, connectionId, { from: FRONT, count: MOST_SCANNED, now })
-  return new Map(
-    [...defer(front, open)].flatMap(([sequence, { behind }]) => (behind === null ? [] : [[sequence, behind]])),
-  )
+  return findBehindIn(await readWaiting(tables, connectionId, { from: FRONT, count: MOST_SCANNED, now }), open)
 }
 
 export async function findOldestWait(store: Store, of: OfConnection): Promise<LaneReason | null> {
@@ -135,23 +129,41 @@ async function readWaiting(
   })
 }
 
+/** The earlier message to the same recipient behind which a message waits, wherever it stands in its lane; null: there is none. */
+export type BehindOf = (message: Pick<Waiting, 'sequence' | 'recipient'>) => EarlierMessage | null
+
+function findBehindIn(front: readonly Waiting[], open: Sequence | undefined): BehindOf {
+  const firsts = new Map<string, Waiting & { readonly wait: LaneReason }>()
+  for (const { wait, ...one } of front) {
+    if (wait && one.sequence !== open && !firsts.has(one.recipient)) firsts.set(one.recipient, { ...one, wait })
+  }
+  return ({ sequence, recipient }) => {
+    const first = firsts.get(recipient)
+    if (first === undefined || first.sequence >= sequence) return null
+    const { id, type, wait } = first
+    return { id, type, reason: wait.reason, until: wait.until }
+  }
+}
+
+function withBehind(one: Waiting, behindOf: BehindOf): Deferred {
+  const behind = behindOf(one)
+  return { ...one, wait: behind ? null : one.wait, behind }
+}
+
 /**
  * The deferred ones by their sequences: those that wait for something of their own, and behind each the later ones to its
  * recipient. Without the one that is being sent.
  */
-function defer(waiting: readonly Waiting[], open: Sequence | undefined): ReadonlyMap<Sequence, Deferred> {
-  const byRecipient = new Map<string, readonly [first: EarlierMessage, deferred: Deferred[]]>()
-  for (const one of waiting) {
-    if (one.sequence === open) continue
-    const { id, type, wait } = one
-    const [first, deferred] = byRecipient.get(one.recipient) ?? []
-    if (first) deferred?.push({ ...one, wait: null, behind: first })
-    else if (wait) {
-      const { reason, until } = wait
-      byRecipient.set(one.recipient, [{ id, type, reason, until }, [{ ...one, behind: null }]])
-    }
-  }
-  return new Map([...byRecipient.values()].flatMap(([, deferred]) => deferred.map((one) => [one.sequence, one])))
+function defer(
+  front: readonly Waiting[],
+  { open, behindOf }: { readonly open: Sequence | undefined; readonly behindOf: BehindOf },
+): ReadonlyMap<Sequence, Deferred> {
+  const deferred = front
+    .filter(({ sequence }) => sequence !== open)
+    .map((one) => withBehind(one, behindOf))
+    .filter(({ wait, behind }) => wait !== null || behind !== null)
+  const byRecipient = Map.groupBy(deferred, ({ recipient }) => recipient)
+  return new Map([...byRecipient.values()].flatMap((same) => same.map((one) => [one.sequence, one])))
 }
 
 async function readItems(

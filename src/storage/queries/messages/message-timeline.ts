@@ -85,7 +85,7 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
 }
 
 async function findEarlier(tables: Reader, row: MessageDetails, now: Instant): Promise<MessageTimeline['waitsFor']> {
-  return (await findBehind(tables, row.connection_id, now)).get(row.sequence) ?? null
+  return (await findBehind(tables, row.connection_id, now))(row)
 }
 
 function policyOf({ policy }: MessageDetails): LanePolicy {
