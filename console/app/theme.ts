@@ -50,8 +50,7 @@ export const theme = createTheme({
 
 /**
  * The groups of states. Of each, light and then dark: the text, its ground, and what is filled, such as bars and dots.
- * In charts and their legends each result has a colour of its own: what waits is blue and what was refused violet, though
- * the badge of Queued is grey and that of Refused red.
+ * Blue moves by itself, amber needs a person. Badges, charts and legends use the same.
  * The name of Mantine's colour whose light variant gets the same colours.
  */
 export const STATE_GROUPS = {

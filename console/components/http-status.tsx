@@ -7,7 +7,7 @@ interface HttpStatusProps {
   readonly isNamed?: boolean
 }
 
-/** An HTTP status, its name as a hint. Accepted has no colour: whether a message was sent is shown by its state. */
+/** An HTTP status, its name as a hint. It has no colour: whether a message was sent is shown by its state. */
 export function HttpStatus({ status, isNamed = false }: HttpStatusProps) {
   const name = `${status} ${HTTP_NAMES[status] ?? ''}`.trim()
   return (
@@ -17,7 +17,7 @@ export function HttpStatus({ status, isNamed = false }: HttpStatusProps) {
           span
           size="sm"
           {...spot}
-          {...(status < 400 ? { c: 'dimmed' } : { fw: 600, c: `var(--nc-${status < 500 ? 'attend' : 'notsent'}-fg)` })}
+          {...(status < 400 ? { c: 'dimmed' } : { fw: 600 })}
           style={{ fontVariantNumeric: 'tabular-nums' }}
         >
           {isNamed ? name : status}

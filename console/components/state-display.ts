@@ -30,7 +30,7 @@ export interface StateDisplay {
 }
 
 const STATES: Readonly<Record<string, StateDisplay>> = {
-  QUEUED: { word: 'Queued', group: 'closed', icon: Clock },
+  QUEUED: { word: 'Queued', group: 'moving', icon: Clock },
   SENDING: { word: 'Sending', group: 'moving', icon: Send },
   PUBLISHED: { word: 'Published', group: 'sent', icon: Check, hint: 'Sent: the network has it' },
   DELIVERED: { word: 'Delivered', group: 'sent', icon: CheckCheck },
@@ -58,7 +58,7 @@ export function displayOf(state: string, { code = null, mayHaveLeft = false }: S
   const display = STATES[state] ?? { word: state, group: 'closed', icon: CircleHelp }
   if (state === 'QUEUED') {
     const icon = code === null || OF_ITS_TURN.has(code) ? Clock : Hourglass
-    return { ...display, icon, group: mayHaveLeft || NEEDS_PERSON.has(code ?? '') ? 'attend' : 'closed' }
+    return { ...display, icon, group: mayHaveLeft || NEEDS_PERSON.has(code ?? '') ? 'attend' : 'moving' }
   }
   // Its attempt has ended, or no process has it: what became of it is not known yet.
   if (state === 'SENDING' && code !== null && code !== 'sending')
@@ -73,7 +73,7 @@ export function displayOfWait(wait: Pick<LaneWaitView, 'code' | 'list'> | null):
   if (wait === null) return { word: 'Sending', group: 'moving', icon: Send }
   const { code, list: word } = wait
   if (code === 'pace' || code === 'quiet_hours' || code === 'all_deferred')
-    return { word, group: 'closed', icon: Hourglass }
+    return { word, group: 'moving', icon: Hourglass }
   if (code === 'paused') return { word, group: 'attend', icon: CirclePause }
   if (NEEDS_PERSON.has(code))
     return { word: word ? `Needs you: ${word}` : 'Needs you', group: 'attend', icon: TriangleAlert }
@@ -87,5 +87,5 @@ export function displayOfLane({ group, wait }: Pick<ConnectionRow, 'group' | 'wa
   if (group === 'ready') return READY
   const display = displayOfWait(wait)
   // What its messages wait for is no problem of the number.
-  return group === 'waiting' && wait ? { ...display, group: 'closed' } : display
+  return group === 'waiting' && wait ? { ...display, group: 'moving' } : display
 }

@@ -30,10 +30,7 @@ interface GroupLabelProps {
 /** A state as colour, icon and word, so that it does not depend on the colour. Problems also have a ground. */
 export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = false, children }: GroupLabelProps) {
   const Icon = icon ?? ICONS[group]
-  const colour = colourOf(group)
   if (LOUD.has(group) && !isPlain) {
-    // Refused is red, too, but made no message: an outline.
-    const ground = group === 'refused' ? { border: `1px solid ${colour}` } : { background: `var(--nc-${group}-bg)` }
     return (
       <Badge
         variant="light"
@@ -41,7 +38,7 @@ export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = fal
         tt="none"
         fw={500}
         leftSection={<Icon size={ICON_PX} aria-hidden />}
-        style={{ color: colour, background: 'none', ...ground, flexShrink: 0 }}
+        style={{ color: colourOf(group), background: `var(--nc-${group}-bg)`, flexShrink: 0 }}
       >
         {children}
       </Badge>
@@ -53,7 +50,7 @@ export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = fal
       display="inline-flex"
       gap={6}
       wrap="nowrap"
-      c={colour}
+      c={colourOf(group)}
       title={hint}
       style={{ flexShrink: isPlain ? 1 : 0, verticalAlign: 'middle' }}
     >
@@ -66,7 +63,7 @@ export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = fal
 }
 
 function colourOf(group: StateGroup): string {
-  return `var(--nc-${group === 'refused' ? 'notsent' : group}-fg)`
+  return `var(--nc-${group}-fg)`
 }
 
 /** With the colour and icon of a state. */

@@ -110,7 +110,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await total('failed', '2')
 
     const figures = {
-      ...{ Accepted: 5, Sent: 1, 'Not sent': 2 },
+      ...{ Accepted: 5, Sent: 1, 'Failed or expired': 2 },
       ...{ Refused: 1, Waiting: 1 },
     }
     for (const [label, count] of Object.entries(figures)) {
@@ -274,7 +274,7 @@ async function stepsDone(expected: readonly string[]): Promise<void> {
     .toEqual(expected)
 }
 
-const TILES = { published: 'Sent', failed: 'Not sent', refused: 'Refused' } as const
+const TILES = { published: 'Sent', failed: 'Failed or expired', refused: 'Refused' } as const
 
 async function total(result: keyof typeof TILES, count: string): Promise<void> {
   await expect(page.locator(`[data-tile="${TILES[result]}"]`)).toHaveText(count)

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { clockOrDate, dayText, estimateText } from '../../console/components/instants.ts'
 import { barText, inOrder, spanOf } from '../../console/features/logs/histogram-text.ts'
-import { besideState, causeOf, placeOf, placeText } from '../../console/features/logs/log-labels.ts'
+import { besideState, causeOf, placeOf, placeText, STATE_LABELS } from '../../console/features/logs/log-labels.ts'
 import {
   countedFilter,
   logSearch,
+  QUICK_FILTERS,
   quickFilterOf,
   rangeOf,
   readWords,
@@ -76,11 +77,26 @@ describe('the range of the API log', () => {
 })
 
 describe('the results to choose from', () => {
+  it('tell the states of each group, and no state twice', () => {
+    const states = QUICK_FILTERS.flatMap((one) => [...one.states])
+
+    assert.deepEqual([...states, 'CANCELLED'].toSorted(), Object.keys(STATE_LABELS).toSorted())
+  })
+
   it('are found again from the filters in the address', () => {
     assert.equal(quickFilterOf(logSearch.parse({})), 'all')
     assert.equal(quickFilterOf(logSearch.parse({ result: 'published' })), 'sent')
     assert.equal(quickFilterOf(logSearch.parse({ view: 'failed' })), 'failed')
     assert.equal(quickFilterOf(logSearch.parse({ result: 'cancelled' })), '')
+  })
+
+  it.each([
+    ['DELIVERED', 'sent'],
+    ['SENDING', 'waiting'],
+    ['EXPIRED', 'failed'],
+    ['CANCELLED', ''],
+  ])('are those of the group of a state: %s', (state, group) => {
+    assert.equal(quickFilterOf(logSearch.parse({ state })), group)
   })
 })
 
@@ -222,7 +238,7 @@ describe('the counts over the list', () => {
   it('become the times of the bars that were chosen, in either direction', () => {
     assert.deepEqual(inOrder([1, 0]), [0, 1])
     assert.deepEqual(spanOf([1, 0], counts), { since: NOW, until: NOW + 119_999 })
-    assert.match(barText(bars[0] as (typeof bars)[0], 60_000), /: 2 sent, 2 not sent$/)
+    assert.match(barText(bars[0] as (typeof bars)[0], 60_000), /: 2 sent, 2 failed or expired$/)
     assert.match(barText({ ...NONE, at: NOW }, 60_000), /: no requests$/)
   })
 })

@@ -19,15 +19,16 @@ import {
   type StateDisplay,
   type StateFacts,
 } from '../../console/components/state-display.ts'
+import { QUICK_FILTERS } from '../../console/features/logs/log-search.ts'
 import type { ConnectionRow } from '../../src/contract/console/connections.ts'
 import { isReasonCode } from '../../src/core/reasons.ts'
 import { NEEDS_PERSON } from '../../src/format/waits.ts'
 
 describe('the badge of a message', () => {
   it.each<[string, StateFacts, string, LucideIcon, string | undefined]>([
-    ['QUEUED', {}, 'closed', Clock, undefined],
-    ['QUEUED', { code: 'behind_others' }, 'closed', Clock, undefined],
-    ['QUEUED', { code: 'retrying' }, 'closed', Hourglass, undefined],
+    ['QUEUED', {}, 'moving', Clock, undefined],
+    ['QUEUED', { code: 'behind_others' }, 'moving', Clock, undefined],
+    ['QUEUED', { code: 'retrying' }, 'moving', Hourglass, undefined],
     ['QUEUED', { code: 'paused' }, 'attend', Hourglass, undefined],
     ['QUEUED', { code: 'whatsapp_190' }, 'attend', Hourglass, undefined],
     ['QUEUED', { code: 'bridge_url_blocked' }, 'attend', Hourglass, undefined],
@@ -47,9 +48,18 @@ describe('the badge of a message', () => {
   })
 })
 
+describe('the mark of a result', () => {
+  it.each(QUICK_FILTERS.flatMap(({ group, states }) => states.map((state) => [state, group] as const)))(
+    'is the same in the list as in the filters and the chart above it: %s',
+    (state, group) => {
+      assert.equal(displayOf(state).group, group)
+    },
+  )
+})
+
 describe('the status of a number', () => {
   it.each([
-    ['waiting', 'attend', 'closed'],
+    ['waiting', 'attend', 'moving'],
     ['problem', 'attend', 'attend'],
   ] as const)('takes what only its messages wait for as no problem: %s', (group, ofWait, shown) => {
     const wait = { code: 'connection_away', list: 'No line to Meta' } as NonNullable<ConnectionRow['wait']>
@@ -71,7 +81,7 @@ describe('the badge of a number', () => {
 
   it.each<[string, StateDisplay, string, LucideIcon]>([
     ['Sending', displayOfWait(null), 'moving', Send],
-    ['Paced', of('pace', 'Paced'), 'closed', Hourglass],
+    ['Paced', of('pace', 'Paced'), 'moving', Hourglass],
     ['Paused', of('paused', 'Paused'), 'attend', CirclePause],
     ['Needs you: Credentials refused', of('credentials_refused', 'Credentials refused'), 'attend', TriangleAlert],
     ['Needs you', of('credentials_refused', ''), 'attend', TriangleAlert],

@@ -17,7 +17,7 @@ export function WaitNote({ connection }: { readonly connection: ConnectionView }
   if (!wait) return null
   return (
     <Box>
-      <WhyItWaits id={id} wait={wait} group={connection.group === 'waiting' ? 'closed' : displayOfWait(wait).group} />
+      <WhyItWaits id={id} wait={wait} group={connection.group === 'waiting' ? 'moving' : displayOfWait(wait).group} />
       {wait.code === 'backlog_confirmation' ? <ConfirmBacklog connection={connection} /> : null}
     </Box>
   )

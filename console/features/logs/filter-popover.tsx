@@ -5,7 +5,7 @@ import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { namedNumber } from '../../components/named-number.ts'
 import { STATE_LABELS, STATUS_LABELS, TYPE_LABELS } from './log-labels.ts'
-import type { LogSearch } from './log-search.ts'
+import { type LogSearch, QUICK_FILTERS } from './log-search.ts'
 
 type Change = (part: { readonly [Key in keyof LogSearch]?: unknown }, how?: { readonly isStep?: boolean }) => void
 
@@ -29,19 +29,36 @@ export function FilterPopover({ button, search, change }: FiltersProps & { reado
   )
 }
 
-function optionsOf(words: Readonly<Record<string, string>>) {
+interface Choice {
+  readonly value: string
+  readonly label: string
+}
+
+type Choices = (Choice | { group: string; items: Choice[] })[]
+
+function optionsOf(words: Readonly<Record<string, string>>): Choice[] {
   return Object.entries(words).map(([value, label]) => ({ value, label }))
 }
+
+const choiceOf = (value: keyof typeof STATE_LABELS): Choice => ({ value, label: STATE_LABELS[value] })
+
+/** The states, below the names of the groups that can be chosen beside the search. */
+const RESULT_CHOICES: Choices = [
+  ...QUICK_FILTERS.flatMap(({ label, states }): Choices => {
+    return states.length > 1 ? [{ group: label, items: states.map(choiceOf) }] : states.map(choiceOf)
+  }),
+  choiceOf('CANCELLED'),
+]
 
 function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {
   const { id: account } = useAccount()
   const connections = useApiQuery('listConnections', { params: { account } })
   const tokens = useApiQuery('listTokens', { params: { account }, query: { tab: 'active' } })
-  const select = (name: keyof LogSearch, label: string, data: { value: string; label: string }[]) => (
+  const select = (name: keyof LogSearch, label: string, data: Choices) => (
     <Select
       label={label}
       placeholder="Any"
-      data={withChosen(data, search[name])}
+      data={data}
       value={search[name] === undefined ? null : String(search[name])}
       onChange={(value) => change({ [name]: value ?? undefined }, { isStep: true })}
       comboboxProps={{ withinPortal: false }}
@@ -53,17 +70,23 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
   return (
     <Stack gap="sm">
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-        {select('state', 'Result', optionsOf(STATE_LABELS))}
+        {select('state', 'Result', RESULT_CHOICES)}
         {select('status', 'HTTP status', optionsOf(STATUS_LABELS))}
         {select(
           'connection',
           'Connection',
-          numbers.map((one) => ({ value: one.number, label: namedNumber(one) })),
+          withChosen(
+            numbers.map((one) => ({ value: one.number, label: namedNumber(one) })),
+            search.connection,
+          ),
         )}
         {select(
           'token',
           'Token',
-          (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
+          withChosen(
+            (tokens.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name })),
+            search.token,
+          ),
         )}
         {select('type', 'Type', optionsOf(TYPE_LABELS))}
       </SimpleGrid>
@@ -73,9 +96,8 @@ function FilterForm({ search, change, onDone }: FiltersProps & { readonly onDone
 }
 
 /** A value in the address may be missing from the lists, such as a removed connection. */
-function withChosen(data: { value: string; label: string }[], chosen: LogSearch[keyof LogSearch]) {
-  const value = chosen === undefined ? null : String(chosen)
-  return value === null || data.some((option) => option.value === value) ? data : [...data, { value, label: value }]
+function withChosen(data: Choice[], value: string | undefined): Choice[] {
+  return value === undefined || data.some((one) => one.value === value) ? data : [...data, { value, label: value }]
 }
 
 function TimeAndRecipient({ search, change, onDone }: FiltersProps & { readonly onDone: () => void }) {

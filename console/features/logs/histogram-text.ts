@@ -27,11 +27,11 @@ const WORDS: readonly { readonly keys: readonly (keyof Bar)[]; readonly word: st
   { keys: ['waiting'], word: 'waiting' },
   { keys: ['cancelled'], word: 'cancelled' },
   { keys: ['unconfirmed'], word: 'unconfirmed' },
-  { keys: ['failed', 'expired'], word: 'not sent' },
+  { keys: ['failed', 'expired'], word: 'failed or expired' },
   { keys: ['refused'], word: 'refused' },
 ]
 
-/** "Nov 27, 14:30: 52 sent, 3 not sent". */
+/** "Nov 27, 14:30: 52 sent, 3 failed or expired". */
 export function barText(bar: Bar, barMs: number): string {
   const parts = WORDS.flatMap(({ keys, word }) => {
     const count = keys.reduce((sum, key) => sum + bar[key], 0)

@@ -69,7 +69,7 @@ export function Histogram({ counts, shown, onChoose }: HistogramProps) {
             {layers.map(({ group, keys }) => {
               const count = keys.reduce((sum, key) => sum + bar[key], 0)
               return count === 0 ? null : (
-                <i key={group} data-group={group} style={{ height: `${(count / highest) * 100}%` }} />
+                <i key={group} data-fill={group} style={{ height: `${(count / highest) * 100}%` }} />
               )
             })}
           </span>

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { LOG_VIEWS, logFilter } from '../../../src/contract/console/log.ts'
+import type { StateGroup } from '../../app/theme.ts'
 import { digitsOfNumber } from '../../components/number-digits.ts'
+import type { STATE_LABELS } from './log-labels.ts'
 
 const shape = logFilter.shape
 
@@ -79,21 +81,41 @@ export function wordsOf({ to, id, text }: LogSearch): string {
   return id ?? text ?? to?.replace('*', '') ?? ''
 }
 
-/** The results to choose from, with the filters that show them, and how many of the overview's figures they add up. */
-export const QUICK_FILTERS = [
-  { value: 'all', label: 'All', group: null, filter: {}, counts: ['accepted', 'refused'] },
-  { value: 'sent', label: 'Sent', group: 'sent', filter: { result: 'published' }, counts: ['published'] },
-  { value: 'waiting', label: 'Waiting', group: 'moving', filter: { result: 'waiting' }, counts: ['waiting'] },
+interface QuickFilter {
+  readonly value: string
+  readonly label: string
+  readonly group: StateGroup | null
+  readonly states: readonly (keyof typeof STATE_LABELS)[]
+  /** What shows them. */
+  readonly filter: Partial<LogSearch>
+  /** The overview's figures that add up to their number. */
+  readonly counts: readonly ResultKey[]
+}
+
+/** The groups of results to choose from. */
+export const QUICK_FILTERS: readonly [QuickFilter, ...QuickFilter[]] = [
+  { value: 'all', label: 'All', group: null, states: [], filter: {}, counts: ['accepted', 'refused'] },
   {
-    value: 'unconfirmed',
-    label: 'Unconfirmed',
-    group: 'attend',
-    filter: { result: 'unconfirmed' },
-    counts: ['unconfirmed'],
+    ...{ value: 'sent', label: 'Sent', group: 'sent', states: ['PUBLISHED', 'DELIVERED', 'READ'] },
+    ...{ filter: { result: 'published' }, counts: ['published'] },
   },
-  { value: 'failed', label: 'Not sent', group: 'notsent', filter: { view: 'failed' }, counts: ['failed', 'expired'] },
-  { value: 'rejected', label: 'Refused', group: 'refused', filter: { view: 'rejected' }, counts: ['refused'] },
-] as const
+  {
+    ...{ value: 'waiting', label: 'Waiting', group: 'moving', states: ['QUEUED', 'SENDING'] },
+    ...{ filter: { result: 'waiting' }, counts: ['waiting'] },
+  },
+  {
+    ...{ value: 'unconfirmed', label: 'Unconfirmed', group: 'attend', states: ['UNCONFIRMED'] },
+    ...{ filter: { result: 'unconfirmed' }, counts: ['unconfirmed'] },
+  },
+  {
+    ...{ value: 'failed', label: 'Failed or expired', group: 'notsent', states: ['FAILED', 'EXPIRED'] },
+    ...{ filter: { view: 'failed' }, counts: ['failed', 'expired'] },
+  },
+  {
+    ...{ value: 'rejected', label: 'Refused', group: 'refused', states: [] },
+    ...{ filter: { view: 'rejected' }, counts: ['refused'] },
+  },
+]
 
 export type ResultKey = keyof typeof NO_TOTALS
 export type Totals = Readonly<Record<ResultKey, number>>
@@ -127,17 +149,19 @@ export function countedFilter(search: LogSearch): LogSearch {
   return { ...search, result: undefined, view: view === 'attention' ? view : 'all' }
 }
 
-/** Which of them the filters mean; empty: another one, which then has a chip. */
-export function quickFilterOf({ view, result }: Pick<LogSearch, 'view' | 'result'>): string {
-  const found = QUICK_FILTERS.find(({ filter }) => {
-    const wanted: Partial<LogSearch> = filter
-    return (wanted.view ?? 'all') === view && wanted.result === result
+type Results = Pick<LogSearch, 'view' | 'result' | 'state'>
+
+/** Which of them the filters mean; a state means its group. Empty: another one, which then has a chip. */
+export function quickFilterOf({ view, result, state }: Results): string {
+  const found = QUICK_FILTERS.find(({ filter, states }) => {
+    if (state !== undefined && view === 'all' && result === undefined) return states.includes(state)
+    return (filter.view ?? 'all') === view && filter.result === result
   })
   return found?.value ?? ''
 }
 
 /** The results that the filters let pass. */
-export function shownResults(search: Pick<LogSearch, 'view' | 'result'>): readonly ResultKey[] {
+export function shownResults(search: Results): readonly ResultKey[] {
   const { result } = search
   if (result !== undefined && result !== 'all') return [result]
   return QUICK_FILTERS.find(({ value }) => value === quickFilterOf(search))?.counts ?? QUICK_FILTERS[0].counts

@@ -16,7 +16,7 @@ import { useSearchState } from '../../components/search-state.ts'
 import { showErrorToast } from '../../components/toast.ts'
 import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
-import { sumText } from './log-labels.ts'
+import { STATE_LABELS, sumText } from './log-labels.ts'
 import {
   isFiltered,
   type LogSearch,
@@ -123,22 +123,20 @@ interface QuickFiltersProps {
   readonly totals: Totals | null
 }
 
-/** One result or all, each with its count. */
+/** One group of results or all, each with its count. */
 function QuickFilters({ search, change, totals }: QuickFiltersProps) {
-  const data = QUICK_FILTERS.map(({ value, label, group, counts }) => ({
+  const data = QUICK_FILTERS.map(({ value, label, group, states, counts }) => ({
     value,
     label: (
-      <>
-        {group === null ? null : (
-          <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
-        )}
+      <span title={states.length > 1 ? states.map((state) => STATE_LABELS[state]).join(', ') : undefined}>
+        {group === null ? null : <i data-fill={group} data-swatch />}
         {label}
         {totals === null ? null : (
           <span className={classes['count']}>
             {counts.reduce((sum, key) => sum + totals[key], 0).toLocaleString('en')}
           </span>
         )}
-      </>
+      </span>
     ),
   }))
   return (

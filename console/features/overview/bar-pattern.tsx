@@ -2,12 +2,12 @@ import type { Result } from './results.ts'
 
 const SIZE = 8
 
-// Readable without colours: each result has its own pattern, and only published is filled.
+// Readable without colours: each result has its own pattern, and only published is filled. They are those of `data-fill`.
 const STROKES: Readonly<Record<Result, string>> = {
   published: '',
   waiting: 'M0 4H8',
   cancelled: 'M4 0V8',
-  unconfirmed: 'M0 0L8 8M8 0L0 8',
+  unconfirmed: 'M1 2H3M5 6H7',
   expired: 'M0 4H8M4 0V8',
   failed: 'M-2 2L2 -2M0 8L8 0M6 10L10 6',
   refused: 'M-2 6L2 10M0 0L8 8M6 -2L10 2',

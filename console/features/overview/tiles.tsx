@@ -48,7 +48,7 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
         search={{ range: 'all', result: 'waiting' }}
       />
       <Tile
-        label="Not sent"
+        label="Failed or expired"
         group="notsent"
         value={textOf(totals.failed + totals.expired)}
         note={totals.expired > 0 ? `${numberText(totals.failed)} failed, ${numberText(totals.expired)} expired` : null}
@@ -78,9 +78,7 @@ function Tile({ label, group, value, note = null, search }: TileProps) {
   const { id: account } = useAccount()
   return (
     <div className={classes['tile']}>
-      {group === undefined ? null : (
-        <span className={classes['swatch']} style={{ background: `var(--nc-${group}-solid)` }} />
-      )}
+      {group === undefined ? null : <i data-fill={group} data-swatch />}
       <TextLink
         to="/a/$account/developer/logs"
         params={{ account }}
