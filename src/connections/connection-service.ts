@@ -64,6 +64,7 @@ export function createConnectionService(parts: ConnectionServiceParts): Connecti
     async requireInstalled(channel) {
       await onboardings.get(channel)?.()
     },
+    findFaults: (channel, pairs) => findFaults(describe(channel), withoutEmpty(pairs)),
     async prepareNew(wanted, others) {
       const description = describe(wanted.channel)
       const network = await networkOf(description)
@@ -186,9 +187,13 @@ function withoutEmpty(pairs: Pairs): Pairs {
 
 /** Refuses with everything that is missing or wrong. */
 function parseSettings(description: ChannelDescription, pairs: Pairs): StoredSettings {
-  const [first, ...others] = [...findMissing(description, pairs), ...findWrong(description, pairs)]
+  const [first, ...others] = findFaults(description, pairs)
   if (first) throw new JoinedRefusal([first, ...others])
   return parseChannelSettings(description.name, pairs)
+}
+
+function findFaults(description: ChannelDescription, pairs: Pairs): readonly Refusal[] {
+  return [...findMissing(description, pairs), ...findWrong(description, pairs)]
 }
 
 function findMissing({ label, settings }: ChannelDescription, pairs: Pairs): readonly Refusal[] {

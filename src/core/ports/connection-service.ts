@@ -1,4 +1,5 @@
 import type { AccountId, ConnectionId, Instant } from '../ids.ts'
+import type { Refusal } from '../refusals.ts'
 import type { ConnectionChange, ConnectionView, NetworkLink } from './administration.ts'
 import type { ConnectionFact, TemplateView } from './channel-onboarding.ts'
 
@@ -94,6 +95,8 @@ export interface ConnectionService {
   abilitiesOf(channel: string): ChannelAbilities
   /** Refuses with `channel_not_installed` where this machine does not have the packages of the channel. */
   requireInstalled(channel: string): Promise<void>
+  /** All that is wrong with the settings of a new connection, without asking its network. */
+  findFaults(channel: string, pairs: Readonly<Record<string, string>>): readonly Refusal[]
   /** `pairs` are texts as a person writes them. */
   prepareNew(
     wanted: {

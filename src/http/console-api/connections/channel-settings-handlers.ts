@@ -1,4 +1,5 @@
 import type { ChannelView, connectionRoutes } from '../../../contract/console/connections.ts'
+import { checkNumber, plainNumber } from '../../../contract/field-rules.ts'
 import { commandLine } from '../../../core/command-line.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { AccountId } from '../../../core/ids.ts'
@@ -32,11 +33,18 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
     },
     async addConnection({ body }, context) {
       const { accountId, actor } = context
-      const { number, channel } = body
+      const { channel } = body
+      const number = plainNumber(body.number)
       const description = findChannel(channels, channel)
       if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
       // Otherwise a passer-by at an unattended browser could add credentials of their own.
       if (description.secretKeys.length > 0) requireFreshProof(context)
+      const fault = checkNumber(number)
+      if (fault) {
+        const ofNumber = new Refusal(fault.code, fault.message.replaceAll('`', ''), 'number')
+        const others = connectionService.findFaults(channel, body.settings)
+        throw new JoinedRefusal([ofNumber, ...others.map((one) => namingField(description, one))])
+      }
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
         connectionService.prepareNew(wanted, () => readPeers(deps, accountId)),

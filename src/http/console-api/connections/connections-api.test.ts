@@ -69,6 +69,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const settings = { latency: 'slow', delivered_after: '2d', read_after: '1s' }
     const setting = await fieldsOf({ number: '15550001001', channel: 'sandbox', settings })
     const channel = await fieldsOf({ number: '15550001001', channel: 'pigeon' })
+    const all = await fieldsOf({ number: '12', channel: 'sandbox', settings: { latency: 'slow' } })
 
     assert.deepEqual(number, [
       400,
@@ -93,6 +94,10 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
         },
       ],
     ])
+    assert.deepEqual(
+      [all[0], (all[1] as { field: string }[]).map(({ field }) => field)],
+      [400, ['number', 'settings.latency']],
+    )
     assert.deepEqual(channel, [404, [{ field: 'channel', message: 'There is no channel of this name.' }]])
   })
 
