@@ -81,7 +81,7 @@ function ofReason(
   { words, until }: { readonly words: string | null; readonly until: Instant | null },
 ): Lines {
   const { message, channel } = view
-  const said = code.startsWith('media_') ? withTries(words, view.timeline) : words
+  const said = code.startsWith('media_') ? withTries(words, code, view.timeline) : words
   const facts = { ...factsOf(view, code, until), ...(said === null ? {} : { words: said }) }
   const context = { state: message.state, words, channel, facts }
   const other = code === 'behind_others' ? (view.waitsFor?.id ?? null) : null
@@ -89,12 +89,15 @@ function ofReason(
 }
 
 /** How often a download failed before it was given up. */
-function withTries(words: string | null, timeline: MessageTimeline['timeline']): string | null {
+function withTries(words: string | null, code: string, timeline: MessageTimeline['timeline']): string | null {
   const last = timeline.findLast(({ kind }) => kind === 'media-failed')
   const first = timeline.find(({ kind }) => kind === 'media-retry')
   const tries = Number(last?.facts['tries'] ?? 1)
   if (!last || !first || tries < 2 || words === null) return words
-  return words.replace(/\.$/, `, ${TIMES[tries] ?? `${tries} times`} in ${durationText(last.at - first.at)}.`)
+  const often = `${TIMES[tries] ?? `${tries} times`} in ${durationText(last.at - first.at)}.`
+  // What a name or a certificate is does not happen several times.
+  const isState = code === 'media_dns' || code === 'media_tls'
+  return isState ? `${words} Nuncio tried ${often}` : words.replace(/\.$/, `, ${often}`)
 }
 
 /** What there is to say of a message that was sent as usual. */

@@ -117,7 +117,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Not sent.',
-        'The name "no-such-host.example" does not exist, four times in 2 min 36 s.',
+        'The name "no-such-host.example" does not exist. Nuncio tried four times in 2 min 36 s.',
         'Check the host in the URL, then retry.',
       ],
     ],
