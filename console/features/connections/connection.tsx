@@ -220,7 +220,7 @@ function Actions({ connection }: { readonly connection: ConnectionView }) {
           onClick={() =>
             resume
               .mutateAsync({ params })
-              .then(() => showToast(`Resumed ${number}: ${messages(waiting)} may go out.`), complain)
+              .then(() => showToast(`Resumed ${number}: ${messages(waiting)} waiting.`), complain)
           }
         >
           Resume

@@ -135,6 +135,12 @@ describe.each(ENGINES)('connections, on %s', (engine) => {
       (await world.cli('connection', 'resume', '15550001000')).stdout,
       'Resumed 15550001000. 2 messages wait on it.\n',
     )
+    await world.json('hold', '--because', 'restored the backup of Monday')
+    assert.equal(
+      (await world.cli('connection', 'resume', '15550001000')).stdout,
+      'Resumed 15550001000. 2 messages wait on it. A person held all numbers: “restored the backup of Monday”.\n',
+    )
+    await world.json('hold', '--release')
     assert.match(
       (await world.cli('connection', 'remove', '15550001000')).stderr,
       /2 messages wait .*--cancel-waiting.*connection_has_waiting/,

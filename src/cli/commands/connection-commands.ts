@@ -113,7 +113,10 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.setConnectionState(id, 'active', ACTOR)
-        await printResult(cli, options, { connection, sentence: `Resumed ${number}. ${waitingSentence(connection)}` })
+        // Something else may hold it: all numbers, quiet hours, or no service that runs.
+        const still = connection.reason === null ? '' : ` ${whyStill(connection, cli.surroundings.now())}`
+        const sentence = `Resumed ${number}. ${waitingSentence(connection)}${still}`
+        await printResult(cli, options, { connection, sentence })
       }),
     )
 }

@@ -3,6 +3,7 @@ import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
 
 const SETTINGS = { opens: 'connection' } as const
 const RESUME = commandLine`connection resume NUMBER`
+const CHECK_AND_RELEASE = 'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.'
 
 /** Why a message waits, or all messages of a number. */
 export const WAIT_REASONS = {
@@ -168,29 +169,40 @@ export const WAIT_REASONS = {
     ...SETTINGS,
   },
   database_went_back: {
-    list: 'Held: database may be older',
-    cause: 'The database may be older than it was. What was sent since is not known here.',
-    nextStep: 'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
+    list: 'All numbers are held',
+    cause: ['A person held all numbers: “{words}”.', 'A person held all numbers.'],
+    nextStep: 'Ask the person who runs Nuncio to release them when that is over.',
     command: commandLine`hold --release`,
     causes: [
       {
-        when: { words: /restored from/ },
+        when: { words: /^it was restored from/ },
         list: 'Held after a restore',
         cause: 'The database was restored from a backup. What was sent since is not known here.',
+        nextStep: CHECK_AND_RELEASE,
         example: 'it was restored from the backup of 2026-11-26 03:00',
       },
       {
-        when: { words: /standby|old primary/ },
+        when: { words: /^a standby was promoted / },
         list: 'Held after a failover',
         cause:
           'The database server was replaced and may lack the last messages. What was sent since is not known here.',
+        nextStep: CHECK_AND_RELEASE,
         example: 'a standby was promoted that lacks the last commits',
       },
       {
-        when: { fact: 'who' },
-        list: 'Held by {who}',
-        cause: ['{who} held all numbers {at} (“{why}”).', '{who} held all numbers {at}.'],
-        nextStep: 'Ask the person who runs Nuncio to release them when that is over.',
+        when: { words: / older state of the database/ },
+        list: 'Held: database may be older',
+        cause: 'The database may be older than it was. What was sent since is not known here.',
+        nextStep: CHECK_AND_RELEASE,
+        example: 'it is an older state of the database, such as a backup that was restored',
+      },
+      {
+        when: { words: /^the data were copied to / },
+        list: 'Held: data copied elsewhere',
+        cause: 'This data was copied to another database, and only one of the two may send.',
+        nextStep: 'Ask the person who runs Nuncio which of the two sends now.',
+        command: commandLine`hold`,
+        example: 'the data were copied to PostgreSQL at localhost:5432/nuncio',
       },
     ],
   },

@@ -340,6 +340,24 @@ describe('a stranger learns from the log alone', () => {
         'You need not do anything: it is sent after that one.',
       ],
     ],
+    [
+      'of a person who held all numbers',
+      queued('database_went_back', 'restored the backup of Monday'),
+      [
+        'Not sent yet.',
+        'A person held all numbers: “restored the backup of Monday”.',
+        'Ask the person who runs Nuncio to release them when that is over.',
+      ],
+    ],
+    [
+      'of data that was copied to another database',
+      queued('database_went_back', 'the data were copied to PostgreSQL at localhost:5432/nuncio'),
+      [
+        'Not sent yet.',
+        'This data was copied to another database, and only one of the two may send.',
+        'Ask the person who runs Nuncio which of the two sends now.',
+      ],
+    ],
   ])('%s', (_, situation, lines) => {
     assert.deepEqual(readMessage(situation), lines)
   })
