@@ -64,7 +64,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
     const code = page.locator('[role="dialog"] pre').last()
     assert.ok(await code.evaluate((one) => one.scrollWidth <= one.clientWidth), 'a line runs past the edge')
-    await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from":"15550001000"')
+    await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from": "15550001000"')
     await page.getByRole('button', { name: 'Send a test message' }).click()
     await expect(page.getByRole('group', { name: 'Sent to 15551234567' })).toContainText(
       'Sent: the sandbox accepted it',

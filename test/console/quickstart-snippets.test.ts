@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { describe, it } from 'vitest'
-import { SNIPPETS } from '../../console/features/quickstart/snippets.ts'
+import { bodyOf } from '../../console/features/quickstart/draft.ts'
+import { environmentFile, SNIPPETS } from '../../console/features/quickstart/snippets.ts'
+import { ROOT } from '../../scripts/source-tree.ts'
 
 const ENDPOINT = 'http://127.0.0.1:9/chat'
+const SEND_PATH = '/chat/api/v1/public/message/send'
 const AWKWARD = `it's "quoted" \\ $HOME \`id\` \${x}\nsecond line ü 🙂`
 const BODY = { from: '15550001000', to: '15551234567', message: { type: 'message', message: AWKWARD } }
 
@@ -34,7 +40,46 @@ describe('the snippets of the quickstart', () => {
     assert.match(code, /'text' => 'it\\'s \\\\ \$x',/)
   })
 
-  it('never show a token', () => {
-    for (const { write } of Object.values(SNIPPETS)) assert.match(write(ENDPOINT, BODY), /NUNCIO_TOKEN/)
+  it('show no token but one that they are given', () => {
+    for (const { write } of Object.values(SNIPPETS)) {
+      assert.match(write(ENDPOINT, BODY), /NUNCIO_TOKEN/)
+      assert.doesNotMatch(write(ENDPOINT, BODY, 'nco_1'), /NUNCIO_TOKEN/)
+      assert.match(write(ENDPOINT, BODY, 'nco_1'), /nco_1/)
+    }
+  })
+})
+
+describe('the file of the environment of a new token', () => {
+  it('holds what the examples of the documents read', () => {
+    const example = readFileSync(join(ROOT, 'docs/examples/send.py'), 'utf8')
+    const endpoint = `https://chat.example.com/below${SEND_PATH}`
+
+    const values = parseEnv(environmentFile('nco_1', endpoint))
+
+    assert.deepEqual(values, { API_URL: 'https://chat.example.com/below', NUNCIO_TOKEN: 'nco_1' })
+    for (const name of Object.keys(values)) assert.match(example, new RegExp(`environ\\["${name}"\\]`))
+    assert.ok(example.includes(SEND_PATH))
+  })
+})
+
+describe('the body of a call', () => {
+  const draft = { from: '1', to: '+49 170 1234501', text: 'Hi', url: 'u', name: 'n', caption: '' }
+
+  it('has what its type takes, and the number as the endpoint takes it', () => {
+    assert.deepEqual(bodyOf('message', draft), {
+      ...{ from: '1', to: '491701234501' },
+      message: { type: 'message', message: 'Hi' },
+    })
+  })
+
+  it.each([
+    ['image', 'c', { name: 'n', url: 'u', caption: 'c' }],
+    ['image', '', { name: 'n', url: 'u' }],
+    ['audio', 'c', { name: 'n', url: 'u' }],
+  ] as const)('of %s has a caption only where there is one: "%s"', (type, caption, media) => {
+    assert.deepEqual(bodyOf(type, { ...draft, caption }), {
+      ...{ from: '1', to: '491701234501' },
+      message: { type, media },
+    })
   })
 })

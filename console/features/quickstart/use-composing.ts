@@ -41,7 +41,7 @@ export function useComposing(type: MessageKind, firstSender: string) {
     }
     setSending(true)
     try {
-      const reply = await send(JSON.stringify(body), token)
+      const reply = await send(body, token)
       setSent((last) => ({ number: (last?.number ?? 0) + 1, to: plainNumber(draft.to), reply }))
       const refused = Object.fromEntries(reply.errors.map(({ field, message }) => [field ?? '', withoutMarks(message)]))
       setProblems(refused)

@@ -12,9 +12,10 @@ import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
+import { bodyOf, type Draft as Fields, type MessageKind, TYPES } from '../quickstart/draft.ts'
+import { type Json, SNIPPETS } from '../quickstart/snippets.ts'
 import classes from './sandbox.module.css'
-import { typeWord } from './sandbox-labels.ts'
-import { bodyOf, curlOf, type Draft, type SendReply, send } from './send-request.ts'
+import { SEND_PATH, type SendReply, send } from './send-request.ts'
 import { type Sent, SentNote } from './sent-note.tsx'
 
 interface ComposerProps {
@@ -26,8 +27,9 @@ interface ComposerProps {
   readonly onSent: (recipient: string) => void
 }
 
+type Draft = Omit<Fields, 'from'> & { readonly type: MessageKind }
+
 const EMPTY: Draft = { to: '', type: 'message', text: 'Hello from the sandbox', name: '', url: '', caption: '' }
-const TYPES: readonly Draft['type'][] = ['message', 'image', 'document', 'video', 'audio']
 const NOT_ACTIVE = {
   paused: 'This connection is paused: what you send waits until it is resumed.',
   removed: 'This connection was removed: the endpoint refuses what is sent from it.',
@@ -69,7 +71,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
               aria-label="Type"
               value={draft.type}
               onChange={({ currentTarget }) => composing.write({ type: currentTarget.value as Draft['type'] })}
-              data={TYPES.map((type) => ({ value: type, label: typeWord(type) }))}
+              data={TYPES}
             />
             <LastField composing={composing} to={to} />
             <Button type="submit" loading={isSending} leftSection={<Send size={16} aria-hidden />}>
@@ -103,10 +105,7 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
           </Text>
           {sent ? <SentNote key={sent.number} sent={sent} isReplyShown={isCallShown} /> : null}
           {isCallShown ? (
-            <Call
-              body={bodyOf(connection.number, { ...draft, to: plainNumber(draft.to) })}
-              hasToken={composing.hasToken}
-            />
+            <Call body={bodyOf(draft.type, { ...draft, from: connection.number })} hasToken={composing.hasToken} />
           ) : null}
         </Stack>
       </form>
@@ -114,10 +113,15 @@ export function Composer({ connection, to, order, onSent }: ComposerProps) {
   )
 }
 
-function Call({ body, hasToken }: { readonly body: string; readonly hasToken: boolean }) {
+function Call({ body, hasToken }: { readonly body: Json; readonly hasToken: boolean }) {
   return (
     <>
-      <CodeBlock code={curlOf(body)} language="bash" label="The call, as curl" maxHeight={260} />
+      <CodeBlock
+        code={SNIPPETS.curl.write(`${location.origin}${SEND_PATH}`, body)}
+        language="bash"
+        label="The call, as curl"
+        maxHeight={260}
+      />
       {hasToken ? (
         <Text size="xs" c="dimmed">
           $NUNCIO_TOKEN stands for your token, so that it is not visible to other people.
@@ -238,7 +242,7 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     }
     setSending(true)
     try {
-      const answer = await send(bodyOf(connection.number, wanted), token)
+      const answer = await send(bodyOf(wanted.type, { ...wanted, from: connection.number }), token)
       setReply(answer)
       setSent((last) => ({ number: (last?.number ?? 0) + 1, to: wanted.to, reply: answer }))
       if (answer.status === 200) {

@@ -1,15 +1,7 @@
 import { SERVICE_PATH } from '../../app/service-path.ts'
+import type { Json } from '../quickstart/snippets.ts'
 
-const SEND_PATH = `${SERVICE_PATH}/chat/api/v1/public/message/send`
-
-export type Draft = {
-  readonly to: string
-  readonly type: 'message' | 'image' | 'document' | 'video' | 'audio'
-  readonly text: string
-  readonly name: string
-  readonly url: string
-  readonly caption: string
-}
+export const SEND_PATH = `${SERVICE_PATH}/chat/api/v1/public/message/send`
 
 export interface SendReply {
   readonly status: number
@@ -21,31 +13,13 @@ export interface SendReply {
   readonly errors: readonly { readonly field: string | null; readonly message: string }[]
 }
 
-/** The body of the call. */
-export function bodyOf(from: string, { to, type, text, name, url, caption }: Draft): string {
-  const message =
-    type === 'message'
-      ? { type, message: text }
-      : { type, media: { name, url, ...(caption !== '' && type !== 'audio' ? { caption } : {}) } }
-  return JSON.stringify({ from, to, message }, null, 2)
-}
-
-export function curlOf(body: string): string {
-  return [
-    `curl ${location.origin}${SEND_PATH} \\`,
-    `  -H "x-api-key: $NUNCIO_TOKEN" \\`,
-    `  -H 'content-type: application/json' \\`,
-    `  -d '${body.replaceAll("'", `'\\''`)}'`,
-  ].join('\n')
-}
-
 /** Sends it through the public endpoint like any other client, without the session of the console. */
-export async function send(body: string, token: string): Promise<SendReply> {
+export async function send(body: Json, token: string): Promise<SendReply> {
   const response = await fetch(SEND_PATH, {
     method: 'POST',
     credentials: 'omit',
     headers: { 'content-type': 'application/json', 'x-api-key': token },
-    body,
+    body: JSON.stringify(body),
   })
   const text = await response.text()
   const ids = ID_HEADERS.flatMap((name) => {

@@ -3,9 +3,9 @@ import { Send } from 'lucide-react'
 import { useState } from 'react'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { bodyOf, send } from '../sandbox/send-request.ts'
+import { bodyOf, FIRST_DRAFT } from '../quickstart/draft.ts'
+import { send } from '../sandbox/send-request.ts'
 import { type Sent, SentNote } from '../sandbox/sent-note.tsx'
-import { TEST_TEXT, TEST_TO } from './send-examples.ts'
 
 interface SendTestProps {
   readonly token: string
@@ -22,13 +22,12 @@ export function SendTest({ token, numbers }: SendTestProps) {
   const [isUnreachable, setUnreachable] = useState(false)
   const from = data?.connections.find(({ number, state }) => state === 'active' && numbers.includes(number))?.number
   if (from === undefined) return null
-  const draft = { to: TEST_TO, type: 'message', text: TEST_TEXT, name: '', url: '', caption: '' } as const
   const sendIt = () => {
     setSending(true)
     setUnreachable(false)
-    send(bodyOf(from, draft), token)
+    send(bodyOf('message', { ...FIRST_DRAFT, from }), token)
       .then(
-        (reply) => setSent((last) => ({ number: (last?.number ?? 0) + 1, to: TEST_TO, reply })),
+        (reply) => setSent((last) => ({ number: (last?.number ?? 0) + 1, to: FIRST_DRAFT.to, reply })),
         () => setUnreachable(true),
       )
       .finally(() => setSending(false))

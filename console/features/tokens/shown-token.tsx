@@ -5,7 +5,8 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { saveFile } from '../../components/save-file.ts'
 import { ShownOnce } from '../../components/shown-once.tsx'
-import { sendExamples } from './send-examples.ts'
+import { bodyOf, FIRST_DRAFT } from '../quickstart/draft.ts'
+import { environmentFile, LANGUAGES, SNIPPETS } from '../quickstart/snippets.ts'
 import { SendTest } from './send-test.tsx'
 
 interface ShownTokenProps {
@@ -78,27 +79,31 @@ function Examples({ token, endpoint, numbers, onTaken }: Omit<ShownProps, 'shown
   const [from] = numbers
   if (from === undefined)
     return <Text size="sm">This account has no connection yet. Add one: messages are sent from its number.</Text>
-  const examples = sendExamples({ endpoint, token, from })
+  const body = bodyOf('message', { ...FIRST_DRAFT, from })
   return (
     <Tabs defaultValue="curl" keepMounted={false}>
       <Tabs.List aria-label="A first message in">
-        {examples.map(({ name }) => (
-          <Tabs.Tab key={name} value={name}>
-            {name}
+        {LANGUAGES.map((language) => (
+          <Tabs.Tab key={language} value={language}>
+            {SNIPPETS[language].name}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      {examples.map(({ name, language, code }) => (
-        <Tabs.Panel key={name} value={name} pt="sm">
-          <CodeBlock code={code} language={language} label={`A first message with ${name}`} onCopied={onTaken} />
-        </Tabs.Panel>
-      ))}
+      {LANGUAGES.map((language) => {
+        const { name, highlight, write } = SNIPPETS[language]
+        return (
+          <Tabs.Panel key={language} value={language} pt="sm">
+            <CodeBlock
+              code={write(endpoint, body, token)}
+              language={highlight}
+              label={`A first message with ${name}`}
+              onCopied={onTaken}
+            />
+          </Tabs.Panel>
+        )
+      })}
     </Tabs>
   )
-}
-
-function environmentFile(token: string, endpoint: string): string {
-  return `# Keep this file secret, and out of version control.\nNUNCIO_TOKEN=${token}\nNUNCIO_SEND_URL=${endpoint}\n`
 }
 
 function saveText(name: string, text: string): void {
