@@ -198,6 +198,8 @@ async function stateOf(messageId: string): Promise<string> {
   return (await administration.explainMessage(messageId as MessageId)).message.state
 }
 
+const TAKES_NONE = 'This process takes no messages: it runs without the role `api`. Send to a process that has it.'
+
 describe('a process with the role api alone', () => {
   it('takes messages, notifies the others, sends nothing, and starts no channel', async () => {
     const { url, channel, nuncio } = await start('api')
@@ -243,6 +245,7 @@ describe('a process with the role dispatch alone', () => {
     const metrics = await fetch(`${url}/metrics`)
 
     assert.deepEqual([status, body.code, body.data.errors?.[0]?.code], [404, 'HC-6', 'route_not_found'])
+    assert.equal(body.data.errors?.[0]?.message, TAKES_NONE)
     assert.deepEqual([openapi.status, metrics.status], [404, 200])
     assert.deepEqual(await ready(url), { status: 200, body: { status: 'ready' } })
     assert.equal(first, null)
@@ -295,9 +298,13 @@ describe('a process with several roles', () => {
   it('takes no messages and sends none with the role console alone', async () => {
     const { url, channel } = await start('console')
 
-    assert.equal((await text(url)).status, 404)
+    const { status, body } = await text(url)
+
+    assert.deepEqual([status, body.data.errors?.[0]?.message], [404, TAKES_NONE])
     assert.equal((await ready(url)).status, 200)
     assert.equal(channel.starts, 0)
+    // For the form of the documents that tries a call.
+    assert.equal((await fetch(`${url}/openapi.json`)).status, 200)
   })
 
   it('serves the console only where it has that role', async () => {

@@ -16,6 +16,7 @@ import type { ServerState } from './server-state.ts'
 import { sourceAddress } from './source-address.ts'
 
 const API_PREFIX = '/chat/api/'
+const NO_INTAKE = 'This process takes no messages: it runs without the role `api`. Send to a process that has it.'
 
 /** The handlers of all paths. */
 export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyInstance {
@@ -39,9 +40,7 @@ export function createRoutes(state: ServerState, deps: HttpServerDeps): FastifyI
   addHealthPages(app, deps)
   addMetricsPage(app, deps.metrics, deps.metrics)
   // For developers and people in the console. A process that only dispatches serves no documents.
-  const { docsFolder } = deps
-  if (docsFolder !== undefined && (deps.intake || deps.console))
-    addDocsPages(app, { folder: docsFolder, publicUrl: deps.publicUrl })
+  if (deps.intake || deps.console) addDocuments(app, deps)
   if (deps.console) addConsole(app, state, { ...deps, console: deps.console })
   return app
 }
@@ -77,7 +76,6 @@ function addPublicApi(app: FastifyInstance, state: ServerState, deps: HttpServer
   })
   addSendEndpoint(app, endpoint)
   app.addHook('onClose', () => endpoint.stop())
-  addOpenApiPage(app, deps.publicUrl)
 }
 
 /**
@@ -94,10 +92,18 @@ function addSendEndpoint(app: FastifyInstance, endpoint: SendEndpoint): void {
 function refuseRoute(request: FastifyRequest, reply: FastifyReply): void {
   const { method, url = '' } = request.raw
   const isTrace = method === 'TRACE' && !url.startsWith(API_PREFIX)
-  hijackReply(reply).refuse([problem(isTrace ? 'method_unsupported' : 'route_not_found')])
+  const isSend = method === 'POST' && url.replace(/\?.*/, '') === SEND_PATH
+  hijackReply(reply).refuse([
+    problem(isTrace ? 'method_unsupported' : 'route_not_found', null, isSend ? NO_INTAKE : null),
+  ])
 }
 
-/** The OpenAPI description, for tools and for the reference in the console. */
+function addDocuments(app: FastifyInstance, { docsFolder, publicUrl }: HttpServerDeps): void {
+  addOpenApiPage(app, publicUrl)
+  if (docsFolder !== undefined) addDocsPages(app, { folder: docsFolder, publicUrl })
+}
+
+/** The OpenAPI description, for tools and for the form of the documents that tries a call. */
 function addOpenApiPage(app: FastifyInstance, publicUrl: string): void {
   const text = JSON.stringify(buildOpenApi(publicUrl, documentedRefusals()))
   const length = String(Buffer.byteLength(text))
