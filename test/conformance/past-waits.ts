@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DEFAULT_LANE_POLICY } from '../../src/core/connection/lane-policy.ts'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { OwnWait, QueuedMessage } from '../../src/core/message/message.ts'
+import type { QueuedMessage } from '../../src/core/message/message.ts'
 import type { TimelineEntry } from '../../src/core/ports/administration.ts'
 import type { ClaimedLane, LaneTransition } from '../../src/core/ports/lanes.ts'
 import { passDays, sweep, TIMES } from './retention.ts'
@@ -143,8 +143,10 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
 
   it('G10: keeps as what an attempt was sent, and what its message waited for itself', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
+    const waitedSince = world.clock.now()
     await world.clock.pass(20_000)
-    const facts = { template: 'notice (en_US)', uploadedAs: 'image/jpeg', waitedFor: 'whatsapp_pair_pace' }
+    const ownWait = { waitedFor: 'whatsapp_pair_pace', waitedSince, waitedUntil: world.clock.now() }
+    const facts = { template: 'notice (en_US)', uploadedAs: 'image/jpeg', ...ownWait }
     await send(world, lane, { facts })
 
     const { timeline } = await world.administration.explainMessage(ids[0]!)
@@ -168,7 +170,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: says no duration of what a message waited for itself after it was behind others', async () => {
+  it('G10: says how long a message waited for others, and then for itself', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 2)
     const [, message] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await world.clock.pass(TIME_TO_LIVE_MS - 60_000)
@@ -177,23 +179,29 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.clock.pass(60_000)
 
     assert.equal(await world.lanes.expire(10), 1)
-    assert.deepEqual(await waitsOf(world, ids[1]!), [['new_recipients', undefined]])
+    assert.deepEqual(await waitsOf(world, ids[1]!), [
+      ['behind_others', TIME_TO_LIVE_MS - 60_000],
+      ['new_recipients', 60_000],
+    ])
     await world.close()
   })
 
-  it('G10: says no duration of what a message waited for itself after its retry', async () => {
+  it('G10: says how long a message waited for its next try, and then for itself', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 1)
     const message = await head(world, sender.connectionId)
-    await world.clock.pass(5_000)
     await open(world, lane, message)
     const retry = { tries: 1, resent: false, crashes: 0, wait: null }
     const finish = { attempt: attempt(world, message, 'rejected'), disposition: { do: 'keep-queued', retry } } as const
     await world.lanes.record(step(world, lane, { finish }))
+    await world.clock.pass(30_000)
     await defer(world, lane, { sequence: message.sequence, wait: { kind: 'rate-limit', reason: 'new_recipients' } })
     await world.clock.pass(TIME_TO_LIVE_MS)
 
     assert.equal(await world.lanes.expire(10), 1)
-    assert.deepEqual(await waitsOf(world, ids[0]!), [['new_recipients', undefined]])
+    assert.deepEqual(await waitsOf(world, ids[0]!), [
+      ['retrying', 30_000],
+      ['new_recipients', TIME_TO_LIVE_MS],
+    ])
     await world.close()
   })
 
@@ -258,9 +266,12 @@ async function waits(world: StorageWorld, lane: ClaimedLane, [reason, ms]: reado
 async function defer(
   world: StorageWorld,
   lane: ClaimedLane,
-  { sequence, wait }: Pick<QueuedMessage, 'sequence'> & { readonly wait: Pick<OwnWait, 'kind' | 'reason'> },
+  {
+    sequence,
+    wait,
+  }: Pick<QueuedMessage, 'sequence'> & { readonly wait: { readonly kind: 'rate-limit'; readonly reason: string } },
 ): Promise<void> {
-  const own = { ...wait, words: null, until: world.clock.now() + 2 * TIME_TO_LIVE_MS }
+  const own = { ...wait, words: null, since: world.clock.now(), until: world.clock.now() + 2 * TIME_TO_LIVE_MS }
   const retry = { tries: 0, resent: false, crashes: 0, wait: own }
   await world.lanes.record(step(world, lane, { deferred: [{ sequence, retry }] }))
 }

@@ -1,6 +1,7 @@
 import type { Instant } from '../ids.ts'
 import type { TimelineEntry } from '../ports/administration.ts'
 import type { ReasonCode } from '../reasons.ts'
+import type { OwnWaitFacts } from './own-wait.ts'
 
 /** A time in which a lane, or all lanes, could send nothing. */
 export interface Standstill {
@@ -18,8 +19,8 @@ export interface Standstill {
 interface PastAttempt {
   readonly startedAt: Instant
   readonly endedAt: Instant
-  /** See `AttemptFacts`. */
-  readonly waitedFor: string | null
+  /** What the message waited for itself before it. */
+  readonly own: OwnWaitFacts | null
 }
 
 /** The messages of its lane that came before it and were not finished when it was accepted. */
@@ -37,7 +38,7 @@ export interface WaitFacts {
   /** When it left its lane without a further attempt; null: it has not, or an attempt ended it. */
   readonly droppedAt: Instant | null
   /** What it waited for itself until then. */
-  readonly droppedFor: string | null
+  readonly droppedFor: OwnWaitFacts | null
   /** When its file was there; null: it has none, or it never was. */
   readonly fileAt: Instant | null
   readonly standstills: readonly Standstill[]
@@ -64,19 +65,28 @@ const UNEXPLAINED_FROM_MS = 10_000
 
 /** The times in which a message waited: before its first attempt, and between two. Only those that are worth a line. */
 export function gapsOf({ acceptedAt, attempts, droppedAt, droppedFor }: Past) {
-  const dropped = droppedAt === null ? [] : [{ startedAt: droppedAt, waitedFor: droppedFor }]
+  const dropped = droppedAt === null ? [] : [{ startedAt: droppedAt, own: droppedFor }]
   const ends = [acceptedAt, ...attempts.map(({ endedAt }) => endedAt)]
   return [...attempts, ...dropped]
-    .map(({ startedAt: to, waitedFor }, at) => ({ from: ends[at] ?? to, to, isFirst: at === 0, waitedFor }))
+    .map(({ startedAt: to, own }, at) => ({ from: ends[at] ?? to, to, isFirst: at === 0, own }))
     .filter(({ from, to }) => to - from >= SHOWN_FROM_MS)
 }
+
+type Gap = ReturnType<typeof gapsOf>[number]
 
 /** What a message waited for, by stored facts. One entry for each cause of each wait, at the time at which it ended. Pure. */
 export function findWaits(facts: WaitFacts): readonly TimelineEntry[] {
   return gapsOf(facts).flatMap((gap) => {
-    const known = [...causesOf(facts.standstills, gap), ...fileCause(facts.fileAt, gap)]
-    const restMs = gap.to - gap.from - coveredMs(known)
-    return [...sumByCode(known, facts.earlier), ...(restMs >= SHOWN_FROM_MS ? rest(facts, gap, restMs) : [])]
+    const ofOthers = [...causesOf(facts.standstills, gap), ...fileCause(facts.fileAt, gap)]
+    const own = ownCause(gap)
+    const known = coveredMs([...ofOthers, ...own])
+    const restMs = gap.to - gap.from - known
+    return [
+      ...sumByCode(ofOthers, facts.earlier),
+      ...rest(facts, gap, restMs),
+      // Not while its lane stood still: that says more.
+      ...own.flatMap(({ to, code }) => waitedFor(to, code, { waitedMs: known - coveredMs(ofOthers) })),
+    ]
   })
 }
 
@@ -109,6 +119,12 @@ function fileCause(fileAt: Instant | null, gap: Period & { readonly isFirst: boo
   return [{ from: gap.from, to: Math.min(fileAt, gap.to), code, words: null, facts: {} }]
 }
 
+function ownCause({ from, to, own }: Gap): readonly Cause[] {
+  if (own === null) return []
+  const period = { from: Math.max(own.waitedSince, from), to: Math.min(own.waitedUntil, to) }
+  return period.to > period.from ? [{ ...period, code: own.waitedFor, words: null, facts: {} }] : []
+}
+
 /** How long at least one of them held. */
 function coveredMs(causes: readonly Period[]): number {
   let [covered, through] = [0, Number.NEGATIVE_INFINITY]
@@ -133,22 +149,20 @@ function sumByCode(causes: readonly Cause[], earlier: Earlier | null): readonly 
 }
 
 /** What is left when all else is known. */
-function rest(
-  { earlier }: WaitFacts,
-  { to, isFirst, waitedFor }: ReturnType<typeof gapsOf>[number],
-  waitedMs: number,
-): readonly TimelineEntry[] {
-  const known = (code: string, facts: TimelineEntry['facts'] = {}) => [
-    entry(to, { code, words: null, facts: { ...facts, waitedMs } }),
-  ]
-  // It is not kept when a wait of its own began. A retry, or messages before it, may have come first.
-  const isWhole = isFirst && earlier?.count === 0
-  if (waitedFor) return isWhole ? known(waitedFor) : [entry(to, { code: waitedFor, words: null, facts: {} })]
-  if (!isFirst) return known('retrying' satisfies ReasonCode)
-  if (!earlier || earlier.count === 0)
-    return waitedMs < UNEXPLAINED_FROM_MS ? [] : [entry(to, { code: null, words: null, facts: { waitedMs } })]
+function rest({ earlier }: WaitFacts, { to, isFirst }: Gap, waitedMs: number): readonly TimelineEntry[] {
+  if (!isFirst) return waitedFor(to, 'retrying' satisfies ReasonCode, { waitedMs })
+  if (!earlier || earlier.count === 0) return waitedMs < UNEXPLAINED_FROM_MS ? [] : waitedFor(to, null, { waitedMs })
   const isOne = earlier.lastOpenMs >= waitedMs / 2
-  return known('behind_others' satisfies ReasonCode, isOne ? { openMs: earlier.lastOpenMs } : aheadOf(earlier))
+  const facts = isOne ? { openMs: earlier.lastOpenMs } : aheadOf(earlier)
+  return waitedFor(to, 'behind_others' satisfies ReasonCode, { ...facts, waitedMs })
+}
+
+function waitedFor(
+  at: Instant,
+  code: string | null,
+  facts: TimelineEntry['facts'] & { readonly waitedMs: number },
+): readonly TimelineEntry[] {
+  return facts.waitedMs < SHOWN_FROM_MS ? [] : [entry(at, { code, words: null, facts })]
 }
 
 function aheadOf(earlier: Earlier | null): TimelineEntry['facts'] {

@@ -72,9 +72,15 @@ export interface RetryState {
 }
 
 /** A wait of one message: only later messages to the same recipient wait behind it. */
-export interface OwnWait {
-  /** Only a wait for a retry holds until its end. The others are checked anew at each decision. */
-  readonly kind: 'retry' | 'rate-limit' | 'upload'
+export type OwnWait = Wait & OwnWaitKind
+
+/** Only a wait for a retry holds until its end. The others are checked anew at each decision. */
+type OwnWaitKind =
+  | { readonly kind: 'retry' }
+  /** `since`: when it began, because several may follow each other. A retry waits from the end of the attempt before. */
+  | { readonly kind: 'rate-limit' | 'upload'; readonly since: Instant }
+
+interface Wait {
   /** A code of core/reasons.ts. */
   readonly reason: string
   /** The network's own words; null when it said none. */

@@ -47,6 +47,8 @@ export const SAID_FACTS: ReadonlySet<string> = new Set([
   'captionDropped',
   'attempt',
   'waitedFor',
+  'waitedSince',
+  'waitedUntil',
   'by',
 ])
 

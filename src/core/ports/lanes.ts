@@ -1,6 +1,7 @@
 import type { LanePolicy } from '../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant, WorkerId } from '../ids.ts'
 import type { QueuedMessage, RetryState, Sequence, SettledState } from '../message/message.ts'
+import type { OwnWaitFacts } from '../message/own-wait.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { Receipt, ReceiptEnd, SentAs } from './channel.ts'
 
@@ -86,10 +87,7 @@ export interface AttemptRecord {
 }
 
 /** What the timeline shows of few attempts only. */
-export interface AttemptFacts extends SentAs {
-  /** What the message waited for itself until the attempt began: a code of core/reasons.ts. */
-  readonly waitedFor?: string
-}
+export interface AttemptFacts extends SentAs, Partial<OwnWaitFacts> {}
 
 /** What a transition does with the message of the attempt that it finishes. */
 export type Disposition =

@@ -61,19 +61,17 @@ export function recipientOf({ message }: Pick<MessageTimeline, 'message'>): stri
   return message.to === ERASED ? undefined : message.to
 }
 
-/** What it waited for longest, of the waits of which it is known how long they were. */
+/** What it waited for longest. */
 export function longestWait({ timeline, message, channel }: MessageTimeline) {
-  const waits = timeline.filter(isMeasured).flatMap((entry) => {
-    const { kind, facts, code } = entry
-    const cause = kind === 'waiting' ? pastCause(entry, { number: message.connection, channel }) : null
-    const pausedBy = code === 'paused' ? facts['begunBy'] : null
-    return cause === null ? [] : [{ cause, code, waitedMs: Number(facts['waitedMs']), pausedBy }]
-  })
+  const waits = timeline
+    .filter(({ kind }) => kind === 'waiting')
+    .flatMap((entry) => {
+      const { facts, code } = entry
+      const cause = pastCause(entry, { number: message.connection, channel })
+      const pausedBy = code === 'paused' ? facts['begunBy'] : null
+      return cause === null ? [] : [{ cause, code, waitedMs: Number(facts['waitedMs']), pausedBy }]
+    })
   return waits.toSorted((a, b) => b.waitedMs - a.waitedMs)[0] ?? null
-}
-
-function isMeasured({ facts }: TimelineEntry): boolean {
-  return facts['waitedMs'] !== undefined
 }
 
 /** How it became known that the network has a message that did not say so in its answer. */
@@ -124,13 +122,9 @@ function expiryFacts(view: MessageTimeline): SentenceFacts {
   const expiredAt = timeline.findLast(({ kind }) => kind === 'settled')?.at
   if (expiredAt === undefined) return {}
   // How long it may wait may have been changed since.
-  const waitedMs = expiredAt - message.acceptedAt
-  const waited = { wait: durationText(waitedMs) }
+  const waited = { wait: durationText(expiredAt - message.acceptedAt) }
   const longest = longestWait(view)
   const stoppedMs = stoppedWithin(timeline, { from: message.acceptedAt, to: expiredAt })
-  // A wait of unknown length may have been longer than one that took less than half of the time.
-  const isUnsure = timeline.some((entry) => entry.kind === 'waiting' && !isMeasured(entry))
-  if (isUnsure && Math.max(stoppedMs, longest?.waitedMs ?? 0) < waitedMs / 2) return waited
   if (stoppedMs > (longest?.waitedMs ?? 0)) return { ...waited, stoppedFor: durationText(stoppedMs) }
   if (!longest) return waited
   if (longest.code === 'backlog_confirmation') return { ...waited, unapproved: 'yes' }

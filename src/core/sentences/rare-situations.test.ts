@@ -282,23 +282,6 @@ describe('a stranger learns from the log alone', () => {
       ],
     ],
     [
-      'of a wait of unknown length until its time was over, whatever else it waited for a short time',
-      {
-        message: { state: 'EXPIRED', reason: 'time_to_live_over', attempts: 0 },
-        channel: 'whatsapp-web',
-        timeline: [
-          entry('waiting', 60_000, { code: 'connection_away', waitedMs: 60_000 }),
-          entry('waiting', 86_400_000, { code: 'new_recipients' }),
-          entry('settled', 86_400_000, { state: 'EXPIRED', waitedFor: 'new_recipients' }),
-        ],
-      },
-      [
-        'Not sent.',
-        `It waited 1 d, longer than ${NUMBER} lets it.`,
-        'Retry it if it is still wanted. To let messages wait longer, raise the time to live.',
-      ],
-    ],
-    [
       'of a number that was removed before it was sent once more',
       takenOut({ connectionState: 'removed', removed: act('cli', 9_000) }),
       [UNKNOWN, `${NUMBER} was removed at 12:00 UTC, but attempt 1 before may have arrived.`, REMOVED],

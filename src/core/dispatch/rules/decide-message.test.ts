@@ -175,7 +175,7 @@ describe('the decision about a message that waits for something of its own', () 
 
   it('checks a limit of the network and an upload anew, whatever was written', () => {
     for (const kind of ['rate-limit', 'upload'] as const) {
-      const wait = { kind, reason: 'rate_limited', words: null, until: NOON + 5_000 }
+      const wait = { kind, reason: 'rate_limited', words: null, since: NOON, until: NOON + 5_000 }
       assert.equal(decideMessage({ ...MESSAGE, retry: retried(wait) }, context()).do, 'start')
     }
   })
@@ -228,7 +228,7 @@ describe('a message that is to be got ready', () => {
     const decision = unready()
 
     const until = NOON + 280_000
-    const wait = { kind: 'upload', reason: 'media_uploading', words: null, until }
+    const wait = { kind: 'upload', reason: 'media_uploading', words: null, since: NOON, until }
     const retry = { tries: 0, resent: false, crashes: 0, wait }
     assert.deepEqual(decision, { do: 'prepare', retry, budgetMs: 280_000, until })
   })
@@ -243,7 +243,7 @@ describe('a message that is to be got ready', () => {
   })
 
   it('is decided again each time', () => {
-    const wait = { kind: 'upload', reason: 'media_uploading', words: null, until: NOON + DAY } as const
+    const wait = { kind: 'upload', reason: 'media_uploading', words: null, since: NOON, until: NOON + DAY } as const
     const message = { ...READY_IMAGE, retry: { tries: 0, resent: false, crashes: 0, wait } }
 
     assert.equal(decideMessage(message, context({ isReady: false })).do, 'prepare')
@@ -260,7 +260,7 @@ describe('the pace of the network', () => {
 
   it('makes the lane wait until then, or only the messages to one recipient', () => {
     const { scope: _, ...wait } = LIMIT
-    const own = { kind: 'rate-limit', ...wait } as const
+    const own = { kind: 'rate-limit', since: NOON, ...wait } as const
     const { reason, until } = wait
 
     assert.deepEqual(decided(LIMIT), { do: 'wait', memory: { ...NOTHING, wait } })
@@ -271,13 +271,26 @@ describe('the pace of the network', () => {
   it('says nothing new when it says the same again', () => {
     const { scope: _, ...wait } = LIMIT
     const memory = { ...NOTHING, wait }
-    const retry = retried({ kind: 'rate-limit', ...wait })
+    const retry = retried({ kind: 'rate-limit', since: NOON - 1, ...wait })
 
     const ofLane = applyRateLimitDelay(LIMIT, MESSAGE, { memory, now: NOON })
     const ofRecipient = decided(OF_RECIPIENT, retry)
 
     assert.equal(ofLane.do === 'wait' && ofLane.memory, memory)
     assert.equal(ofRecipient.do === 'defer' && ofRecipient.retry, retry)
+  })
+
+  it('keeps when a wait of a message began that goes on', () => {
+    const since = NOON - 60_000
+    const { scope: _, ...wait } = LIMIT
+    const own = (decision: ReturnType<typeof decided>) => ('retry' in decision ? decision.retry?.wait : null)
+    const before = { kind: 'rate-limit', since, ...wait, until: NOON } as const
+
+    const longer = own(decided(OF_RECIPIENT, retried(before)))
+    const other = own(decided(OF_RECIPIENT, retried({ ...before, reason: 'new_recipients' })))
+
+    assert.deepEqual(longer, { kind: 'rate-limit', since, ...wait })
+    assert.deepEqual(other, { kind: 'rate-limit', since: NOON, ...wait })
   })
 
   it('lets go what it names no time for, or one that is over', () => {

@@ -98,8 +98,14 @@ export function applyRateLimitDelay(
   const isSame = old?.reason === reason && old.until === until && old.words === words
   if (scope === 'connection')
     return { do: 'wait', memory: isSame ? memory : withWait(memory, { reason, words, until }) }
-  const wait = { kind: 'rate-limit', reason, words, until } as const
+  const wait = { kind: 'rate-limit', reason, words, since: beginOf(retry, reason, now), until } as const
   return { do: 'defer', retry: isSame ? retry : { ...(retry ?? NOTHING_RETRIED), wait }, reason, until }
+}
+
+/** A wait for the same reason goes on. */
+function beginOf(retry: RetryState | null, reason: string, now: Instant): Instant {
+  const wait = retry?.wait
+  return wait && wait.kind !== 'retry' && wait.reason === reason ? wait.since : now
 }
 
 /** Written each time: the write shows that the lane is still this worker's before the preparation starts. */
@@ -107,7 +113,8 @@ function prepare({ media, retry }: QueuedMessage, { now }: MessageContext): Mess
   const sizeBytes = media?.kind === 'ready' ? media.file.sizeBytes : 0
   const budgetMs = PREPARING_MS + Math.ceil(sizeBytes / PREPARING_BYTES_PER_MS)
   const until = now + budgetMs
-  const wait = { kind: 'upload', reason: 'media_uploading', words: null, until } as const
+  const reason: ReasonCode = 'media_uploading'
+  const wait = { kind: 'upload', reason, words: null, since: beginOf(retry, reason, now), until } as const
   return { do: 'prepare', retry: { ...(retry ?? NOTHING_RETRIED), wait }, budgetMs, until }
 }
 

@@ -1,5 +1,6 @@
 import type { ConnectionId, Instant } from '../../ids.ts'
 import type { QueuedMessage } from '../../message/message.ts'
+import { ownWaitFacts } from '../../message/own-wait.ts'
 import type { Evidence, Handover, OpenQuestion, Outcome } from '../../ports/channel.ts'
 import type { JournalEvent } from '../../ports/journal.ts'
 import type {
@@ -143,10 +144,8 @@ export function recordOf({
 
 /** Null in the usual case, which costs storage nothing. */
 function factsOf({ sentAs }: Outcome, retry: EndedAttempt['retry']): AttemptFacts | null {
-  const wait = retry?.wait
-  // The end of the attempt before says why a retry waited.
-  const waitedFor = wait && wait.kind !== 'retry' ? wait.reason : null
-  return sentAs || waitedFor ? { ...sentAs, ...(waitedFor && { waitedFor }) } : null
+  const waited = ownWaitFacts(retry)
+  return sentAs || waited ? { ...sentAs, ...waited } : null
 }
 
 export function finished(

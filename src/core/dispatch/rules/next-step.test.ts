@@ -127,7 +127,13 @@ describe('the next step after a transient failure', () => {
 
     assert.deepEqual(
       steps.map((step) => kept(step)?.wait),
-      [7_000, 60_000].map((ms) => ({ kind: 'rate-limit', reason: 'busy', words: 'come back later', until: NOON + ms })),
+      [7_000, 60_000].map((ms) => ({
+        kind: 'rate-limit',
+        reason: 'busy',
+        words: 'come back later',
+        since: NOON,
+        until: NOON + ms,
+      })),
     )
     assert.deepEqual([kept(steps[0]!)?.tries, steps[0]?.memory], [2, memory])
   })

@@ -134,7 +134,7 @@ function afterRejection(attempt: EndedAttempt, failure: Failure, context: StepCo
     }
     case 'recipient': {
       const until = now + messageDelayMs(1, failure.retryAfterMs ?? RECIPIENT_WAIT_MS, 0)
-      const wait = { kind: 'rate-limit', reason: failure.code, words: failure.words, until } as const
+      const wait = { kind: 'rate-limit', reason: failure.code, words: failure.words, since: now, until } as const
       return keepQueued({ ...retryOf(attempt), wait }, withoutWait(memory))
     }
     case 'transient':

@@ -16,7 +16,7 @@ declare
   a_lane record;
   a_message record;
   may_have_arrived boolean;
-  waited_for text;
+  own_wait jsonb;
 begin
   if exists (select from hold) then
     return 0;
@@ -47,12 +47,12 @@ begin
       -- A message with an attempt of unknown outcome may have arrived, so it must not end as expired.
       may_have_arrived := exists (select from ended_attempt a where a.message_sequence = a_message.sequence and a.outcome = 'unknown');
       -- The end of the attempt before says why a retry waited.
-      waited_for := case when a_message.wait ->> 'kind' <> 'retry' then a_message.wait ->> 'reason' end;
-      if may_have_arrived or waited_for is not null then
+      own_wait := case when a_message.wait ->> 'kind' <> 'retry' then a_message.wait end;
+      if may_have_arrived or own_wait is not null then
         insert into timeline (message_sequence, position, at, kind, code, facts)
           select a_message.sequence, 1 + coalesce(max(t.position), 0), now, 'settled', 'time_to_live_over',
               json_strip_nulls(json_build_object('state', case when may_have_arrived then 'UNCONFIRMED' else 'EXPIRED' end,
-                'waitedFor', waited_for))::text
+                'waitedFor', own_wait -> 'reason', 'waitedSince', own_wait -> 'since', 'waitedUntil', own_wait -> 'until'))::text
             from timeline t where t.message_sequence = a_message.sequence
           on conflict do nothing;
         -- An entry that another transaction added meanwhile has taken its place: the next sweep ends the message.

@@ -140,7 +140,13 @@ describe('the end of the time of a message on PostgreSQL during the retry of its
     const [wanted] = (await mediaQueue.due({ now: world.clock.now(), ...WIDE })).media
     const sequence = wanted!.sequence
     await mediaQueue.take([sequence])
-    const wait = { kind: 'rate-limit', reason: 'new_recipients', words: null, until: world.clock.now() }
+    const wait = {
+      kind: 'rate-limit',
+      reason: 'new_recipients',
+      words: null,
+      since: world.clock.now(),
+      until: world.clock.now(),
+    }
     const retry = JSON.stringify({ tries: 0, resent: false, crashes: 0, wait })
     await world.sql(`update queued set retry = '${retry}' where sequence = ${sequence}`)
     await world.clock.pass(DEFAULT_LANE_POLICY.timeToLiveMs)

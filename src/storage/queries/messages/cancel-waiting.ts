@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
-import type { MessageState, RetryState, Sequence, SettledState } from '../../../core/message/message.ts'
+import type { ConnectionId } from '../../../core/ids.ts'
+import type { MessageState, Sequence, SettledState } from '../../../core/message/message.ts'
+import { ownWaitFacts } from '../../../core/message/own-wait.ts'
 import type { TakenOut } from '../../../core/message/taken-out.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
 import type { TimelineKind } from '../../../core/message/timeline.ts'
@@ -54,7 +55,7 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
   const first = rows.at(-1)?.sequence ?? null
   if (rows.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
   const found = rows.map((row) => row.sequence)
-  const ownWaits = await readOwnWaits(making, found)
+  const ownWaits = await readOwnWaits(tables, found)
   const ended = await tables
     .updateTable('message')
     .set({ ...cancelledEnd(reason), settled_at: at })
@@ -79,20 +80,14 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
 }
 
 /** Most wait only for their turn, so few are read. */
-async function readOwnWaits({ tables, at }: Change, sequences: readonly Sequence[]) {
+async function readOwnWaits(tables: Reader, sequences: readonly Sequence[]) {
   const rows = await tables
     .selectFrom('message')
     .select(['sequence', 'retry'])
     .where('sequence', 'in', sequences)
     .where('retry', 'is not', null)
     .execute()
-  return new Map(rows.map(({ sequence, retry }) => [sequence, waitedFor(retry, at)]))
-}
-
-/** What it waited for itself, other than its next try: that follows from its attempts. */
-export function waitedFor(retry: string | null, now: Instant): { readonly waitedFor?: string } {
-  const wait = retry === null ? null : (JSON.parse(retry) as RetryState).wait
-  return wait && wait.kind !== 'retry' && wait.until > now ? { waitedFor: wait.reason } : {}
+  return new Map(rows.map(({ sequence, retry }) => [sequence, ownWaitFacts(JSON.parse(retry ?? 'null'))]))
 }
 
 interface Ended {
@@ -109,8 +104,8 @@ async function notifyEach(making: Change, { ended, ownWaits, reason }: Ended): P
   const isRemoved = reason === 'connection_removed'
   const byFacts = new Map<string, Sequence[]>()
   for (const { sequence, state } of ended) {
-    const wait = ownWaits.get(sequence) ?? {}
-    if (isRemoved && (state !== 'CANCELLED' || !wait.waitedFor)) continue
+    const wait = ownWaits.get(sequence) ?? null
+    if (isRemoved && (state !== 'CANCELLED' || wait === null)) continue
     const facts = JSON.stringify({ ...(isRemoved ? { state } : { by: making.actor }), ...wait })
     const same = byFacts.get(facts)
     if (same) same.push(sequence)

@@ -3,6 +3,7 @@ import { commandLine } from '../../../core/command-line.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import type { MessageState } from '../../../core/message/message.ts'
+import { ownWaitFacts } from '../../../core/message/own-wait.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
 import { Refusal } from '../../../core/refusals.ts'
@@ -12,7 +13,7 @@ import { ALL_CONNECTIONS, talliedAs } from '../overview/hour-tally.ts'
 import { firstWhole, hourOf } from '../overview/hours.ts'
 import { findBlock } from '../recipients/block-lists.ts'
 import { addTimelineEntry, type Change, change, type Store, touchLane, writeAudit } from '../store.ts'
-import { cancelledEnd, waitedFor } from './cancel-waiting.ts'
+import { cancelledEnd } from './cancel-waiting.ts'
 import { type MessageRow, selectMessages, shownState, toMessageViews } from './message-view.ts'
 import { sendAgain } from './send-again.ts'
 
@@ -49,7 +50,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
-      facts: { by: making.actor, ...waitedFor(message.retry, at) },
+      facts: { by: making.actor, ...ownWaitFacts(JSON.parse(message.retry ?? 'null')) },
     })
     await finish(making, message, { action: 'message.cancel' })
     return view(making, id)

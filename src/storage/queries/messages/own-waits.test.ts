@@ -79,7 +79,7 @@ describe.each(ENGINES)('messages that wait, on %s', (engine) => {
   ])('G10: say what one waited for itself that %s meanwhile, and for how long', async (_, cancel) => {
     const { id, sequence } = await world.accept({ connectionId })
     await world.accept({ connectionId, to: '15550100009' })
-    const wait = { reason: 'new_recipients', words: null, until: NOON + 3_600_000 }
+    const wait = { reason: 'new_recipients', words: null, since: NOON, until: NOON + 3_600_000 }
     await world.defer(sequence, { kind: 'rate-limit', ...wait })
     world.now += 60_000
     await cancel(id)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import { type Earlier, findStops, findWaits, gapsOf, type Standstill } from '../../../core/message/find-waits.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
+import { type OwnWaitFacts, readOwnWait } from '../../../core/message/own-wait.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import type { AttemptFacts } from '../../../core/ports/lanes.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
@@ -29,7 +30,7 @@ interface Waited {
   readonly attempts: readonly StoredAttempt[]
   readonly fileAt: Instant | null
   /** What it waited for itself when its time was over. */
-  readonly droppedFor: string | null
+  readonly droppedFor: OwnWaitFacts | null
   readonly now: Instant
 }
 
@@ -57,10 +58,10 @@ function attemptsOf({ message, attempts, now }: Waited) {
   const ended = attempts.map(({ started_at: startedAt, ended_at: endedAt, facts }) => ({
     startedAt,
     endedAt,
-    waitedFor: (JSON.parse(facts ?? '{}') as AttemptFacts).waitedFor ?? null,
+    own: readOwnWait(JSON.parse(facts ?? '{}') as AttemptFacts),
   }))
   const { open_started_at: startedAt } = message
-  return startedAt === null ? ended : [...ended, { startedAt, endedAt: now, waitedFor: null }]
+  return startedAt === null ? ended : [...ended, { startedAt, endedAt: now, own: null }]
 }
 
 async function readAll(

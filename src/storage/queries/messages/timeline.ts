@@ -1,4 +1,5 @@
 import type { Instant } from '../../../core/ids.ts'
+import { type OwnWaitFacts, readOwnWait } from '../../../core/message/own-wait.ts'
 import type { TimelineKind } from '../../../core/message/timeline.ts'
 import type { TimelineEntry } from '../../../core/ports/administration.ts'
 import type { AttemptFacts } from '../../../core/ports/lanes.ts'
@@ -38,9 +39,8 @@ export async function readTimeline(
 
 const LEFT_LANE: ReadonlySet<string> = new Set<TimelineKind>(['settled', 'cancelled', 'connection-removed'])
 
-function droppedFor(kept: readonly Entry[]): string | null {
-  const waitedFor = kept.findLast(({ kind }) => LEFT_LANE.has(kind))?.facts['waitedFor']
-  return typeof waitedFor === 'string' ? waitedFor : null
+function droppedFor(kept: readonly Entry[]): OwnWaitFacts | null {
+  return readOwnWait(kept.findLast(({ kind }) => LEFT_LANE.has(kind))?.facts ?? {})
 }
 
 async function keptEntries(tables: Reader, message: MessageDetails): Promise<readonly Entry[]> {

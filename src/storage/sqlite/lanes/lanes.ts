@@ -159,13 +159,14 @@ class ExpirySweep {
     const mayHaveArrived = `exists (select 1 from attempt where message_sequence = message.sequence and outcome = 'unknown')`
     const state = `case when ${mayHaveArrived} then 'UNCONFIRMED' else 'EXPIRED' end`
     // The end of the attempt before says why a retry waited.
-    const waitedFor = `case when retry ->> '$.wait.kind' <> 'retry' then retry ->> '$.wait.reason' end`
+    const own = (name: string) => `case when retry ->> '$.wait.kind' <> 'retry' then retry ->> '$.wait.${name}' end`
     this.#note = database.prepare(
       `insert into timeline (message_sequence, position, at, kind, code, facts)
          select sequence, 1 + coalesce((select max(position) from timeline where message_sequence = message.sequence), 0), ?,
              'settled', 'time_to_live_over',
-             json_patch('{}', json_object('state', ${state}, 'waitedFor', ${waitedFor}))
-           from message where sequence = ? and (${mayHaveArrived} or ${waitedFor} is not null)`,
+             json_patch('{}', json_object('state', ${state}, 'waitedFor', ${own('reason')},
+               'waitedSince', ${own('since')}, 'waitedUntil', ${own('until')}))
+           from message where sequence = ? and (${mayHaveArrived} or ${own('reason')} is not null)`,
     )
     this.#expire = database.prepare(
       `update message set settled_at = ?, retry = null, state = ${state},
