@@ -105,6 +105,21 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     await expect(http).toHaveCount(1)
   })
 
+  it.each([1280, 1440, 1920])('each row of the tokens and of the requests has one line at %i px', async (width) => {
+    await page.setViewportSize({ width, height: 900 })
+    for (const [path, table] of [
+      ['/developer/tokens', 'active API tokens, newest first'],
+      [LOGS, 'Requests to the API, newest first'],
+    ] as const) {
+      await opened.visit(path)
+      const rows = page.getByRole('table', { name: table }).getByRole('row')
+      await expect(rows.nth(1)).toBeVisible()
+
+      const heights = await Promise.all((await rows.all()).map(async (row) => (await boxOf(row)).height))
+      assert.ok(Math.max(...heights) < 40, `${path}: ${heights}`)
+    }
+  })
+
   it('G10: a message that may have been sent already is yellow in the list, too', async () => {
     await page.setViewportSize(TABLET)
     await opened.visit(LOGS)

@@ -156,7 +156,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
     {
       key: 'by',
       header: 'Created by',
-      hideBelow: 1200,
+      hideBelow: 1400,
       card: 'hidden',
       cell: (row) => (row.createdBy === null ? 'Unknown' : nameActor(row.createdBy)),
     },
