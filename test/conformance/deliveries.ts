@@ -48,8 +48,8 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     assert.equal(payload['type'], 'message.cancelled')
     const { data } = payload
     assert.deepEqual(
-      [data?.['messageId'], data?.['from'], data?.['to'], data?.['state']],
-      [id, world.sender.number, '15550100000', 'CANCELLED'],
+      [data?.['messageId'], data?.['from'], data?.['to'], data?.['state'], data?.['resendOf']],
+      [id, world.sender.number, '15550100000', 'CANCELLED', null],
     )
     assert.deepEqual(Object(data?.['reason'])['code'], 'cancelled_by_person')
     assert.ok(!claimed[0]?.payload.includes('Hello'))

@@ -24,7 +24,7 @@ export function messageOf(payload: string): { readonly id: string; readonly to: 
 }
 
 function messageData(kept: Readonly<Record<string, unknown>>, from: string | null): Readonly<Record<string, unknown>> {
-  const { messageId, connectionId, to, type, state, reason, words, attempts, acceptedAt } = kept
+  const { messageId, connectionId, to, type, state, reason, words, attempts, acceptedAt, resendOf } = kept
   return {
     messageId,
     connectionId,
@@ -33,6 +33,7 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
     type,
     attempts,
     acceptedAt: new Date(Number(acceptedAt)).toISOString(),
+    resendOf,
     state,
     reason: explain(
       { reason, words, state },

@@ -22,6 +22,7 @@ const MESSAGE = {
   type: 'message',
   attempts: 1,
   acceptedAt: '2026-11-22T10:00:00.000Z',
+  resendOf: null,
   reason: null,
 } as const
 const CONNECTION = { connectionId: 'con_4f9a0c2b7d1e', number: '15550001000', channel: 'whatsapp-cloud' } as const

@@ -8,7 +8,10 @@ begin
   insert into notice (id, account_id, kind, at, message_sequence, data)
     select new_notice_id(), m.account_id, k.kind, now_ms(), m.sequence,
         json_build_object('messageId', m.id, 'connectionId', m.connection_id, 'to', m.recipient, 'type', m.type, 'state', m.state,
-          'reason', m.reason, 'words', m.words, 'attempts', m.attempts, 'acceptedAt', m.accepted_at)::text
+          'reason', m.reason, 'words', m.words, 'attempts', m.attempts, 'acceptedAt', m.accepted_at,
+          'resendOf', (
+            select o.id from settled o where o.sequence >= m.resend_of and o.sequence <= m.resend_of order by o.sequence limit 1
+          ))::text
       from unnest(sequences) s (sequence) cross join lateral (
           -- Ordered: otherwise the planner might scan a whole index that only ends with the sequence.
           select * from settled where settled.sequence >= s.sequence and settled.sequence <= s.sequence

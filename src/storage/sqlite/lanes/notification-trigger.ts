@@ -14,7 +14,8 @@ const CREATE = `
     insert into notice (id, account_id, kind, at, message_sequence, data) values (
       'ntc_' || lower(hex(randomblob(16))), new.account_id, 'message.' || lower(new.state), notice_now(), new.sequence,
       json_object('messageId', new.id, 'connectionId', new.connection_id, 'to', new.recipient, 'type', new.type,
-        'state', new.state, 'reason', new.reason, 'words', new.words, 'attempts', new.attempts, 'acceptedAt', new.accepted_at));
+        'state', new.state, 'reason', new.reason, 'words', new.words, 'attempts', new.attempts, 'acceptedAt', new.accepted_at,
+        'resendOf', (select id from message where sequence = new.resend_of)));
   end`
 
 /** Lets a database connection that rarely changes messages write their notifications in the same commit. */
