@@ -42,8 +42,8 @@ describe('a line that a person types', () => {
       }
     }
 
-    // Typed for comparison with the stored name.
-    assert.deepEqual(lax, ['deleteToken.name'])
+    // A number is held to digits together with the settings of its connection, and a name is compared with the stored one.
+    assert.deepEqual(lax.toSorted(), ['addConnection.number', 'deleteToken.name'])
   })
 })
 

@@ -54,7 +54,8 @@ recipient in the order in which they were accepted.
 
 Limits: 64 KiB for a body, 4,096 characters for a text, 1,024 for a caption. The operator may limit how many messages of a number
 or an account wait, and how many of an account are taken in a second: beyond that a request is answered with 429 and the seconds
-to wait. The channel of a number may be narrower than this document; it then refuses with 400 what can be known at once.`
+to wait. The channel of a number may allow less than is written here. What can be checked at once is then refused with 400; the
+rest fails later, with its reason in the API log.`
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',

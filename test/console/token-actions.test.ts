@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { rowActions } from '../../console/features/tokens/token-labels.ts'
+import { localDateTime } from '../../console/components/instants.ts'
+import { choiceText, rowActions, usageText } from '../../console/features/tokens/token-labels.ts'
 
 const DAY_MS = 86_400_000
 const now = Date.now()
@@ -20,5 +21,31 @@ describe('the menu of a token', () => {
 
   it('offers viewers nothing that they may not do', () => {
     assert.deepEqual(offered(active, false), ['Details', 'Show its requests'])
+  })
+})
+
+describe('the choices for a new token', () => {
+  const [SENDS, LIMITED] = [
+    ['messaging.send_message'],
+    { numbers: ['15550001000', '15550001010'], sourceRanges: ['::1'] },
+  ]
+  const all = { name: ' shop ', events: SENDS, numbers: null, sourceRanges: null, end: null }
+
+  it.each([
+    [all, 'shop may send messages from each number of this account, also later ones.'],
+    [
+      { ...all, ...LIMITED, name: '', end: now },
+      `This token may send messages from 15550001000, 15550001010, only when called from ::1, until ${localDateTime(now)}.`,
+    ],
+    [{ ...all, events: [] }, 'shop may do nothing: each request with it is refused.'],
+  ])('are repeated in one sentence: %#', (choice, sentence) => {
+    assert.equal(choiceText(choice), sentence)
+  })
+})
+
+describe('the use of a token', () => {
+  it('tells what was refused, and repeats where there were some', () => {
+    assert.equal(usageText({ requests: 1_952, accepted: 1_929, refused: 23 }), '1,929 accepted, 23 refused')
+    assert.equal(usageText({ requests: 3, accepted: 2, refused: 0 }), '2 accepted, 0 refused, 1 repeat')
   })
 })

@@ -35,7 +35,7 @@ interface ExpirationFieldProps {
 /** The life of a token. Always shows the resulting end. */
 export function ExpirationField({ value, onChange, errors }: ExpirationFieldProps) {
   const { expiration, expiresAt } = value
-  const end = expiration === 'date' ? expiresAt : Date.now() + DAYS[expiration] * DAY_MS
+  const end = endOf(value)
   return (
     <Stack gap={4}>
       <Group align="flex-start" gap="sm">
@@ -62,6 +62,11 @@ export function ExpirationField({ value, onChange, errors }: ExpirationFieldProp
       </Text>
     </Stack>
   )
+}
+
+/** Null: on a date that is not chosen yet. */
+export function endOf({ expiration, expiresAt }: Ending): number | null {
+  return expiration === 'date' ? expiresAt : Date.now() + DAYS[expiration] * DAY_MS
 }
 
 function endLabel(end: number): string {

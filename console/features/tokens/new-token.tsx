@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Paper, Stack, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Paper, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
@@ -14,9 +14,10 @@ import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { EventsField } from './events-field.tsx'
-import { ExpirationField } from './expiration-field.tsx'
+import { ExpirationField, endOf } from './expiration-field.tsx'
 import { LimitsFields } from './limits-fields.tsx'
 import { ShownToken } from './shown-token.tsx'
+import { choiceText } from './token-labels.ts'
 
 type Offer = ReplyFor<'describeTokenForm'>
 
@@ -106,6 +107,9 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
               setValues(limits)
             }}
           />
+          <Text size="sm" c="dimmed">
+            {choiceText({ ...values, numbers: chosenNumbers(values.connectionIds, offer), end: endOf(values) })}
+          </Text>
           {form.problem ? <ProblemNote problem={form.problem} title="The token was not created" /> : null}
           <Group justify="flex-end">
             <ButtonLink variant="default" to="/a/$account/developer/tokens" params={{ account }}>
@@ -133,6 +137,10 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
       ) : null}
     </Paper>
   )
+}
+
+function chosenNumbers(ids: readonly string[] | null, { connections }: Offer): readonly string[] | null {
+  return ids && connections.filter(({ id }) => ids.includes(id)).map(({ number }) => number)
 }
 
 /** All events, unless the link names some; `?events=none` selects none. */

@@ -11,7 +11,7 @@ import { TextLink } from '../../components/links.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { GroupLabel, StateLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { counted } from './token-labels.ts'
+import { counted, usageText } from './token-labels.ts'
 
 const EVERY_MS = 30_000
 
@@ -47,7 +47,7 @@ function Activity({ account, id, activity, query }: ActivityProps) {
       <Text size="sm">
         {activity.requests === 0
           ? `It was not used ${since}.`
-          : `${counted(activity.requests, 'request')} ${since}: ${activity.accepted.toLocaleString('en')} accepted.`}{' '}
+          : `${counted(activity.requests, 'request')} ${since}: ${usageText(activity)}.`}{' '}
         <TextLink to="/a/$account/developer/logs" params={{ account }} search={{ token: id } as never} size="sm">
           Show them in the API logs
         </TextLink>

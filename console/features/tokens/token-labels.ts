@@ -1,4 +1,5 @@
-import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
+import type { TokenActivityReply, TokenRowReply } from '../../../src/contract/console/tokens.ts'
+import { localDateTime } from '../../components/instants.ts'
 
 const DAY_MS = 86_400_000
 // A token of a week would otherwise be about to expire from the start.
@@ -11,6 +12,40 @@ const EVENT_LABELS: Readonly<Record<string, string>> = { 'messaging.send_message
 
 export function eventLabel(event: string): string {
   return EVENT_LABELS[event] ?? event
+}
+
+// What a token with the event may do.
+const EVENT_ACTS: Readonly<Record<string, string>> = { 'messaging.send_message': 'send messages' }
+
+interface TokenChoice {
+  readonly name: string
+  readonly events: readonly string[]
+  /** Null: all of the account, also those of later. */
+  readonly numbers: readonly string[] | null
+  readonly sourceRanges: readonly string[] | null
+  /** Null: not chosen yet. */
+  readonly end: number | null
+}
+
+/** What a new token may do, in one sentence. */
+export function choiceText({ name, events, numbers, sourceRanges, end }: TokenChoice): string {
+  const who = name.trim() === '' ? 'This token' : name.trim()
+  if (events.length === 0) return `${who} may do nothing: each request with it is refused.`
+  const acts = events.map((event) => EVENT_ACTS[event] ?? event).join(', ')
+  const from = numbers === null ? 'each number of this account, also later ones' : numbers.join(', ')
+  const callers = sourceRanges === null ? '' : `, only when called from ${sourceRanges.join(', ')}`
+  return `${who} may ${acts} from ${from}${callers}${end === null ? '' : `, until ${localDateTime(end)}`}.`
+}
+
+/** “929 accepted, 23 refused”. */
+export function usageText({
+  requests,
+  accepted,
+  refused,
+}: Pick<TokenActivityReply, 'requests' | 'accepted' | 'refused'>) {
+  const repeats = requests - accepted - refused
+  const parts = [`${accepted.toLocaleString('en')} accepted`, `${refused.toLocaleString('en')} refused`]
+  return [...parts, ...(repeats > 0 ? [counted(repeats, 'repeat')] : [])].join(', ')
 }
 
 /** The stored beginning of a token. */

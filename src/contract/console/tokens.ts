@@ -92,6 +92,8 @@ const tally = z.array(z.object({ value: plain.nullable(), count: z.int() }))
 const tokenActivity = tokenUse.extend({
   requests: z.int(),
   accepted: z.int(),
+  /** The others are repeats of accepted ones. */
+  refused: z.int(),
   numbers: tally,
   types: tally,
   /** A state of a message, or `Refused 403`. */

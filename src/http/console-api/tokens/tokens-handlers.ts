@@ -100,12 +100,14 @@ const ABOUT: Readonly<Record<keyof typeof TOKEN_EVENTS, string>> = {
 
 function sumUp({ callers, activity, ...counted }: TokenActivity, since: Instant): TokenActivityReply {
   const made = activity.filter(({ status }) => status === null)
+  const refused = activity.filter(({ status }) => status !== null)
   return mutable({
     since,
     ...counted,
     callers: callers.slice(0, MOST_SHOWN),
     requests: callers.reduce((sum, { requests }) => sum + requests, 0),
     accepted: made.reduce((sum, { count }) => sum + count, 0),
+    refused: refused.reduce((sum, { count }) => sum + count, 0),
     numbers: tally(made.map(({ number, count }) => [number, count])),
     types: tally(made.map(({ type, count }) => [type, count])),
     results: tally(activity.map(({ state, status, count }) => [status === null ? state : `Refused ${status}`, count])),
