@@ -1,9 +1,11 @@
 import { CONNECTION_NAME } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
+import type { Instant } from '../../core/ids.ts'
 import type { TakenOut } from '../../core/message/taken-out.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
-import { explainWait } from '../../core/sentences/explain-wait.ts'
+import { explainStandstill } from '../../core/sentences/explain-standstill.ts'
 import { relativeTime } from '../../format/instants.ts'
+import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { erasureText } from '../format/erasure-text.ts'
 import { goesOn } from '../format/goes-on.ts'
@@ -38,33 +40,38 @@ function addList(group: NuncioCommand, cli: Cli): void {
     .withJson('an array of connections')
     .withExamples(commandLine`connection list`, commandLine`connection list --account Acme --json`)
     .action((options: CommonOptions) =>
-      cli.withAdministration(async ({ administration }) => {
+      cli.withAdministration(async ({ administration, lanes }) => {
         const account = await findAccountOrAll(administration, options.account)
         const connections = await administration.listConnections(account?.id ?? null)
         if (options.json) return cli.jsonList(connections.map(connectionJson))
-        const now = cli.surroundings.now()
+        const known = { lanes, now: cli.surroundings.now() }
+        const rows: (readonly string[])[] = []
+        for (const connection of connections) rows.push(await row(connection, known))
         await cli.table({
           columns: ['NUMBER', 'NAME', 'ACCOUNT', 'CHANNEL', 'STATE', 'WAITING', 'OLDEST', 'STANDS STILL BECAUSE'],
-          rows: connections.map((connection) => row(connection, now)),
+          rows,
           whenEmpty: `There is no connection yet. Add one: ${commandLine`connection add NUMBER --channel sandbox`}`,
         })
       }),
     )
 }
 
-function row(connection: ConnectionView, now: number): readonly string[] {
+async function row(connection: ConnectionView, known: Known): Promise<readonly string[]> {
   const { number, name, account, channel, state, waiting, oldestWaitingAt } = connection
-  const oldest = oldestWaitingAt === null ? '–' : relativeTime(oldestWaitingAt, now)
-  return [number, name ?? '–', account, channel, state, String(waiting), oldest, whyStill(connection, now)]
+  const oldest = oldestWaitingAt === null ? '–' : relativeTime(oldestWaitingAt, known.now)
+  return [number, name ?? '–', account, channel, state, String(waiting), oldest, await whyStill(connection, known)]
 }
 
-function whyStill(connection: ConnectionView, now: number): string {
-  const { reason, reasonWords, reasonUntil } = connection
+interface Known extends Pick<AdministrationSession, 'lanes'> {
+  readonly now: Instant
+}
+
+async function whyStill(connection: ConnectionView, { lanes, now }: Known): Promise<string> {
+  const { reason, reasonWords: words, reasonUntil } = connection
   if (reason === null) return '–'
-  const { cause, quote } = explainWait(connection, { reason, words: reasonWords })
-  const words = quote ? ` ${quote.speaker}: “${quote.words}”` : ''
-  const until = reasonUntil === null ? '' : ` Goes on ${goesOn({ reason, until: reasonUntil }, now)}.`
-  return `${cause}${words}${until}`
+  const { why, until } = await explainStandstill(connection, { reason, words, until: reasonUntil }, lanes)
+  const quote = why.quote ? ` ${why.quote.speaker}: “${why.quote.words}”` : ''
+  return `${why.cause}${quote}${until === null ? '' : ` Goes on ${goesOn({ reason: why.code, until }, now)}.`}`
 }
 
 function addRename(group: NuncioCommand, cli: Cli): void {
@@ -111,10 +118,11 @@ function addResume(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection')
     .withExamples(commandLine`connection resume 15550001000`)
     .action((number: string, options: CommonOptions) =>
-      withConnection(cli, { number, options }, async ({ administration }, { id }) => {
+      withConnection(cli, { number, options }, async ({ administration, lanes }, { id }) => {
         const connection = await administration.setConnectionState(id, 'active', ACTOR)
         // Something else may hold it: all numbers, quiet hours, or no service that runs.
-        const still = connection.reason === null ? '' : ` ${whyStill(connection, cli.surroundings.now())}`
+        const known = { lanes, now: cli.surroundings.now() }
+        const still = connection.reason === null ? '' : ` ${await whyStill(connection, known)}`
         const sentence = `Resumed ${number}. ${waitingSentence(connection)}${still}`
         await printResult(cli, options, { connection, sentence })
       }),

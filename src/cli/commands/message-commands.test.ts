@@ -231,7 +231,10 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     assert.doesNotMatch(fresh, /Goes on:/)
     assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
     assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
-    assert.match(list, /Each waiting message of 15550001000 waits for something of its own\./)
+    assert.match(
+      list,
+      / files\.test answered 503 \(service unavailable\)\. It is tried again: try 2 of 4\. Goes on in 30 seconds at the earliest\.\n/,
+    )
     assert.deepEqual(seen.standsStill, { reason: 'all_deferred', words: null, until: NOON + 60_000, canBeEnded: true })
   })
 

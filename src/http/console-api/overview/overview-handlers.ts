@@ -3,7 +3,7 @@ import type { Role } from '../../../contract/console/route.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { OverviewView } from '../../../core/ports/console/overview.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
-import { explainStandstill } from '../connections/explain-standstill.ts'
+import { explainStandstill } from '../../../core/sentences/explain-standstill.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 

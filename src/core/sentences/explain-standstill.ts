@@ -1,6 +1,6 @@
-import type { LaneViews, OfConnection, StandsStill } from '../../../core/ports/console/lanes.ts'
-import type { ExplainedReason } from '../../../core/reasons.ts'
-import { explainWait } from '../../../core/sentences/explain-wait.ts'
+import type { LaneViews, OfConnection, StandsStill } from '../ports/console/lanes.ts'
+import type { ExplainedReason } from '../reasons.ts'
+import { explainWait } from './explain-wait.ts'
 
 type Standstill = Pick<StandsStill, 'reason' | 'words' | 'until'>
 
