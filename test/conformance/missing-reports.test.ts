@@ -18,7 +18,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 
 describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld) => {
-  it('G10: raise an alarm after ten minutes without one, on the message too, until any report comes', async () => {
+  it('G10: raise an alarm after ten minutes without one, on the message too, until any report comes (situation 45)', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, other] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
@@ -26,6 +26,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
       const [elsewhere] = await publish(world, other, 1)
 
       const early = await watch.watchFor(9 * MINUTE_MS)
+      const before = await linesOf(world, ids[11])
       const late = await watch.watchFor(3 * MINUTE_MS)
       const raised = [await reportsMissing(world, ids[11]), await reportsMissing(world, elsewhere)]
       const lines = await linesOf(world, ids[11])
@@ -34,6 +35,10 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
       const after = await reportsMissing(world, ids[11])
 
       assert.deepEqual(early, [])
+      assert.deepEqual(before.slice(1), [
+        'Meta has it. It has not reported delivery yet.',
+        'You need not do anything: it is delivered when the phone is online.',
+      ])
       assert.deepEqual(kindsOf(late), [['reports_missing', sender.connectionId]])
       assert.match(
         causeOf(world, late[0]),

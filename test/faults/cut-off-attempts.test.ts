@@ -11,6 +11,7 @@ const NO_PROCESS_SENDS = [
   /^No process sends\. The last sign of life of one was on /,
   /^Ask the person who runs Nuncio to start a process that sends\.$/,
 ] as const
+const READ = /^Sent and read( .+ after the request)?\.$/
 // `read`: it was never answered, and its report came.
 const AFTER_A_STOP = {
   provable: [
@@ -21,15 +22,19 @@ const AFTER_A_STOP = {
     /^Nobody knows whether it arrived\.$/,
     /^Nuncio stopped during attempt 1, and the sandbox could not say whether it left\.$/,
   ],
-  read: [/^Sent.* read/, /^Nuncio stopped during attempt 1\. A report from Meta shows that it has it\.$/],
+  read: [READ, /^Nuncio stopped during attempt 1\. A report from Meta shows that it has it\.$/],
 } as const
-const AFTER_A_FREEZE = {
-  read: [/^Sent.* read/, /^Meta gave no answer to attempt 1\. A report .*shows that it has it\.$/],
+const WITHOUT_ANSWER = {
+  read: [READ, /^Meta gave no answer to attempt 1\. A report (.* later )?shows that it has it\.$/],
+} as const
+const NOT_CUT_OFF = {
+  ...WITHOUT_ANSWER,
+  unreported: [/^Nobody knows/, /^Meta gave no answer to attempt 1, and no report came within 1 min\.$/],
 } as const
 
 // All at once: they mostly wait until a claim has run out.
 describe.concurrent('attempts that are cut off before their network has answered', () => {
-  it('G5 G10: by kill -9: the log claims nothing but what can be proven, also by reports that came first', async () => {
+  it('G5 G10: by kill -9: the log claims nothing but what can be proven, also by reports that came first (situations 32 and 33)', async () => {
     await withAttempts(async (attempts, { service, cli }) => {
       await service.killNine()
       await attempts.assertNoResult()
@@ -42,7 +47,7 @@ describe.concurrent('attempts that are cut off before their network has answered
     })
   }, 240_000)
 
-  it('G5 G6 G10: by a process that stands still beyond its claim: the log claims nothing but what can be proven', async () => {
+  it('G5 G6 G10: by a process that stands still beyond its claim: the log claims nothing but what can be proven (situation 34)', async () => {
     await withAttempts(async (attempts, { service, cli }) => {
       service.signal('SIGSTOP')
       await untilClaimsHaveEnded()
@@ -55,7 +60,14 @@ describe.concurrent('attempts that are cut off before their network has answered
       service.signal('SIGCONT')
 
       await attempts.assertHonestEnds('Cut off by SIGSTOP', 'result_unknown')
-      await attempts.assertPagesSay(AFTER_A_FREEZE)
+      await attempts.assertPagesSay(WITHOUT_ANSWER)
+    })
+  }, 240_000)
+
+  it('G5 G10: by none but their network, which never answers: the log says what a report shows (situation 44)', async () => {
+    await withAttempts(async (attempts) => {
+      await attempts.assertHonestEnds('Never answered', 'result_unknown', { provable: ['accepted'] })
+      await attempts.assertPagesSay(NOT_CUT_OFF)
     })
   }, 240_000)
 

@@ -13,7 +13,7 @@ const obstacle = whyNoOwnMounts()
 
 describe('a full disk', () => {
   it.skipIf(obstacle !== null)(
-    `G10 G11: refuses with 503, says why on every lane, dispatches nothing, loses nothing, reports it afterwards, and resumes by itself when there is room${skipNote(obstacle)}`,
+    `G10 G11: refuses with 503, says why on every lane, dispatches nothing, loses nothing, reports it afterwards, and resumes by itself when there is room (situation 47)${skipNote(obstacle)}`,
     async () => {
       const script = new URL('disk-full/fill-disk.ts', import.meta.url)
 

@@ -16,7 +16,7 @@ const ENDED_WITHIN_MS = 100_000
 
 describe('a message that kills its worker', () => {
   it(
-    'G5 G10: is FAILED after three crashes, of which each is proven to have sent nothing, and the lane goes on',
+    'G5 G10: is FAILED after three crashes, of which each is proven to have sent nothing, and the lane goes on (situation 8)',
     async () => {
       const world = await openWorld({ connections: 1, environment: { NUNCIO_SANDBOX_MAY_CRASH: 'true' } })
       const supervisor = new Supervisor(world.service)

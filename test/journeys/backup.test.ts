@@ -70,40 +70,43 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
   const promises = it.skipIf(why !== null)
   const note = skipNote(why)
 
-  promises(`G12: brings the database back with its lanes held, and says what was sent since${note}`, async () => {
-    const settings = await open()
-    const nuncio = await startNuncio({ settings })
-    const { cli, taken, first, second } = await backUpAndGoOn(nuncio, settings)
+  promises(
+    `G12: brings the database back with its lanes held, and says what was sent since (situation 46)${note}`,
+    async () => {
+      const settings = await open()
+      const nuncio = await startNuncio({ settings })
+      const { cli, taken, first, second } = await backUpAndGoOn(nuncio, settings)
 
-    const { isSound } = await cli.json<{ isSound: boolean }>('verify', taken.path)
-    const restored = await cli.json<Restored>('restore', taken.path, '--replace')
+      const { isSound } = await cli.json<{ isSound: boolean }>('verify', taken.path)
+      const restored = await cli.json<Restored>('restore', taken.path, '--replace')
 
-    assert.ok(isSound)
-    assert.deepEqual([taken.counts.messages, taken.counts.waiting], [3, 2])
-    assert.deepEqual([restored.acceptedSince, restored.endedSince], [1, [first.messageId, second.messageId]])
-    const back = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings })
-    const inbox = (await back.inbox()).length
-    await stepBack(back, 'active')
-    const fresh = await back.text(TO, 'accepted while held')
-    const page = await openLog(back.url, back.operator)
-    assert.equal(fresh.status, 200)
-    assert.deepEqual(linesOf(await page(fresh.messageId)), [
-      'Not sent yet.',
-      'The database was restored from a backup. What was sent since is not known here.',
-      'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
-    ])
-    assert.equal((await back.timeline(first.messageId)).message.state, 'QUEUED')
-    assert.match(
-      (await back.operator.administration.readHold())?.reason ?? '',
-      /^it was restored from the backup of 20/,
-    )
+      assert.ok(isSound)
+      assert.deepEqual([taken.counts.messages, taken.counts.waiting], [3, 2])
+      assert.deepEqual([restored.acceptedSince, restored.endedSince], [1, [first.messageId, second.messageId]])
+      const back = await startNuncio({ dataDir: nuncio.dataDir, token: nuncio.token, settings })
+      const inbox = (await back.inbox()).length
+      await stepBack(back, 'active')
+      const fresh = await back.text(TO, 'accepted while held')
+      const page = await openLog(back.url, back.operator)
+      assert.equal(fresh.status, 200)
+      assert.deepEqual(linesOf(await page(fresh.messageId)), [
+        'Not sent yet.',
+        'The database was restored from a backup. What was sent since is not known here.',
+        'Cancel what was sent meanwhile. Then ask the person who runs Nuncio to release all numbers.',
+      ])
+      assert.equal((await back.timeline(first.messageId)).message.state, 'QUEUED')
+      assert.match(
+        (await back.operator.administration.readHold())?.reason ?? '',
+        /^it was restored from the backup of 20/,
+      )
 
-    // A person takes out what was sent, and lets the rest go.
-    await back.operator.administration.cancelMessage(first.messageId as never, 'test')
-    await back.operator.administration.releaseHold('test')
-    for (const { messageId } of [second, fresh]) await back.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
-    assert.equal((await back.inbox()).length, inbox + 2)
-  })
+      // A person takes out what was sent, and lets the rest go.
+      await back.operator.administration.cancelMessage(first.messageId as never, 'test')
+      await back.operator.administration.releaseHold('test')
+      for (const { messageId } of [second, fresh]) await back.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
+      assert.equal((await back.inbox()).length, inbox + 2)
+    },
+  )
 
   promises(
     `G12: says that it is unknown what was sent when it replaces what was itself brought back${note}`,

@@ -48,7 +48,7 @@ function refusalOf({ sentence, entry, nextSteps }: LogDetail): readonly (string 
 }
 
 describe.each(ENGINES)('the page of the log says in a running service on $name', ({ start }) => {
-  it('of a refused request why, and what to do', async () => {
+  it('of a refused request why, and what to do (situations 16, 29, 31 and 48)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const { operator } = nuncio
@@ -93,7 +93,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     )
   })
 
-  it('of a repeat which message it is, and that nothing was queued twice', async () => {
+  it('of a repeat which message it is, and that nothing was queued twice (situation 30)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const headers = { 'idempotency-key': 'order-1' }
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.match(repeat.sentence, /^Sent: the sandbox accepted it .+ after the request\.$/)
   })
 
-  it('of a message whether it was sent, why not, and what to do', async () => {
+  it('of a message whether it was sent, why not, and what to do (situations 1, 3, 9 and 22)', async () => {
     const host = await serveFiles({})
     const nuncio = await start({ settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
     const page = await openLog(nuncio.url, nuncio.operator)
@@ -147,7 +147,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.match(cause ?? '', new RegExp(`^The command line paused ${SENDER} at \\d\\d:\\d\\d UTC\\.$`))
   })
 
-  it('of each number that fails on purpose in the sandbox', async () => {
+  it('of each number that fails on purpose in the sandbox (situations 2 and 4 to 7)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     // Each has a number of its own, so that none waits for another.
@@ -183,7 +183,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     ])
   })
 
-  it('of a message that waits, was taken out or is too late, and who did it', async () => {
+  it('of a message that waits, was taken out or is too late, and who did it (situations 23 to 28)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const { administration, blockLists } = nuncio.operator

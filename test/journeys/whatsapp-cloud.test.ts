@@ -77,7 +77,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal((await nuncio.timeline(id)).message.state, 'PUBLISHED')
   })
 
-  it('G5 G10: learns from a callback that a message went out whose answer was lost', async () => {
+  it('G5 G10: learns from a callback that a message went out whose answer was lost (situation 43)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, { delayMs: 200 })
     simulator.dropAfterActing({ times: 1 })
 
@@ -88,7 +88,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     const [, why, step] = await linesOf(nuncio, id)
     assert.match(
       why ?? '',
-      /^The connection to Meta broke during attempt 1\. A report .+ later shows that it has it\.$/,
+      /^The connection to Meta broke during attempt 1\. A report (.+ later )?shows that it has it\.$/,
     )
     assert.equal(step, 'You need not do anything.')
     const kinds = timeline.map(({ kind, code }) => (code === null ? kind : `${kind} ${code}`))
@@ -119,7 +119,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal(simulator.sent.length, 1)
   })
 
-  it('sends a template to who has not written for 24 hours, and free text again once they write', async () => {
+  it('sends a template to who has not written for 24 hours, and free text again once they write (situation 40)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
     simulator.closeWindow(TO)
 
@@ -153,7 +153,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal(refusals, 1)
   })
 
-  it('repeats by a linked template what a callback says the closed window has held back', async () => {
+  it('repeats by a linked template what a callback says the closed window has held back (situation 41)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
     simulator.closeWindow(TO, 'by-callback')
 
@@ -188,7 +188,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.deepEqual(simulator.sent, [])
   })
 
-  it('lets the lane wait while the credentials are refused, and goes on once they are replaced', async () => {
+  it('lets the lane wait while the credentials are refused, and goes on once they are replaced (situation 35)', async () => {
     const { nuncio, simulator, cli, send } = await openWay(engine)
     simulator.changeNumber(NUMBER.phoneNumberId, { accessToken: 'EAAG-another-access-token' })
 
@@ -214,7 +214,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
 })
 
 describe('the log says of what Meta refuses', () => {
-  it('why it failed, and what to do', async () => {
+  it('why it failed, and what to do (situations 38a and 39)', async () => {
     const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
     const failed = async () => {
       const id = await send({ type: 'message', message: 'a' })
@@ -238,7 +238,7 @@ describe('the log says of what Meta refuses', () => {
     ])
   })
 
-  it('that it was sent, and why it did not arrive', async () => {
+  it('that it was sent, and why it did not arrive (situation 42)', async () => {
     const { nuncio, send } = await openWay(ENGINES[0] as Engine, { failLater: { code: 131026, to: TO } })
 
     const id = await send({ type: 'message', message: 'a' })
@@ -251,7 +251,7 @@ describe('the log says of what Meta refuses', () => {
     ])
   })
 
-  it('why it waits, and who must do something', async () => {
+  it('why it waits, and who must do something (situations 36 to 38 and 38b)', async () => {
     const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
     const { administration, lanes } = nuncio.operator
     const { id: connection, accountId } = await administration.findConnection(NUMBER.number, null)

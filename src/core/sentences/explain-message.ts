@@ -216,7 +216,7 @@ function replaced(view: MessageTimeline, own: Lines): Partial<Lines> {
   if (repeatsWhatLeft && (message.state === 'QUEUED' || isSent(message))) return ofRepeated(view)
   if (resent) return ofResent(view, own.cause ?? '', resent)
   if (message.state === 'QUEUED') return reportedAfterRefusal(view)
-  if (message.state === 'UNCONFIRMED') return barredUnconfirmed(view)
+  if (message.state === 'UNCONFIRMED') return unresolved(view, own)
   return NOT_SENT.has(message.state) ? barred(view, own) : {}
 }
 
@@ -296,10 +296,11 @@ function barred(view: MessageTimeline, own: Lines): Partial<Lines> {
   return message.reason === 'connection_removed' ? say('Retry it if it is still wanted.') : {}
 }
 
-/** Only a person’s word can still change it. */
-function barredUnconfirmed(view: MessageTimeline): Partial<Lines> {
+/** What stands in the way of sending it again, or what else may still settle it. */
+function unresolved(view: MessageTimeline, { nextStep }: Lines): Partial<Lines> {
   const bar = explainNoResend(view.message, resendFactsOf(view))
-  return bar ? { ...bar, command: commandLine`message resolve ID --arrived` } : {}
+  if (bar) return { ...bar, command: commandLine`message resolve ID --arrived` }
+  return view.channel.startsWith('whatsapp-') ? { nextStep: `${nextStep} A late report still settles it.` } : {}
 }
 
 const AS_TEMPLATE = { sent: 'Sent again as a template', failed: 'Failed as a template, too' } as const

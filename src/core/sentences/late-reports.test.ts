@@ -129,6 +129,23 @@ describe('a stranger learns of a report that shows what no answer did', () => {
         NO_ACTION,
       ],
     ],
+    [
+      'of a report that came while the answer was still awaited, and nothing of how long after the call it was found',
+      {
+        message: { state: 'READ', publishedAt: AT + 30_001, reason: 'evidence_found' },
+        channel: META,
+        timeline: [
+          entry('attempt-unknown', 30_000, { attempt: 1, words: 'no answer' }),
+          entry('attempt-accepted', 30_260, { attempt: 1, code: 'evidence_found' }),
+          entry('receipt-read', 30_260, { networkTime: AT + 2_000 }),
+        ],
+      },
+      [
+        'Sent and read 2.0 s after the request.',
+        'Meta gave no answer to attempt 1. A report shows that it has it.',
+        NO_ACTION,
+      ],
+    ],
   ])('%s', (_, situation, lines) => {
     assert.deepEqual(readMessage(situation), lines)
   })

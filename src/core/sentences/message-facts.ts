@@ -74,6 +74,8 @@ export function longestWait({ timeline, message, channel }: MessageTimeline) {
   return waits.toSorted((a, b) => b.waitedMs - a.waitedMs)[0] ?? null
 }
 
+const LATER_FROM_MS = 1_000
+
 /** How it became known that the network has a message that did not say so in its answer. */
 export function evidenceFacts(view: MessageTimeline): SentenceFacts {
   const { timeline } = view
@@ -85,7 +87,8 @@ export function evidenceFacts(view: MessageTimeline): SentenceFacts {
     number: view.message.connection,
     ...attemptFacts(view),
     words: unknown?.words ?? undefined,
-    later: laterMs < 0 ? undefined : durationText(laterMs),
+    // Sooner, it may have come while the answer was still awaited.
+    later: laterMs < LATER_FROM_MS ? undefined : durationText(laterMs),
     ...(accepted ? {} : lateEvidence(timeline)),
   }
 }

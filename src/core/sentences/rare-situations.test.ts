@@ -5,7 +5,8 @@ import { explainMessage } from './explain-message.ts'
 
 const META = 'whatsapp-cloud'
 const NO_ACTION = 'You need not do anything.'
-const ASK = 'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
+const ASK_ALONE = 'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
+const ASK = `${ASK_ALONE} A late report still settles it.`
 const REMOVED = `It cannot be sent again: ${NUMBER} was removed. If you know that it arrived, choose “It arrived”. Else send a new message from another number, or add ${NUMBER} again.`
 const BLOCKED =
   '15551112222 is on the block list now. If you know that it arrived, choose “It arrived”. Else unblock it before you send it again.'
@@ -206,7 +207,7 @@ describe('a stranger learns from the log alone', () => {
       unconfirmed('The adapter does not know what became of it: WAHA did not answer within 10 s', {
         channel: 'bridge',
       }),
-      [UNKNOWN, 'The adapter answered and did not say what became of it.', ASK],
+      [UNKNOWN, 'The adapter answered and did not say what became of it.', ASK_ALONE],
     ],
     [
       'which attempt broke before it was sent once more',

@@ -141,11 +141,21 @@ function sentAnd(view: MessageTimeline, how: 'delivered' | 'read'): string {
   const found = timeline.find(({ kind }) => kind === `receipt-${how}`)
   const [accepted] = timeline
   if (!found || !accepted) return `Sent and ${how}.`
-  const thenMs = Number(found.facts['networkTime'] ?? found.at) < accepted.at ? -1 : found.at - accepted.at
+  const thenMs = reportedAt(found, accepted.at) - accepted.at
   const sentMs = message.publishedAt === null ? -1 : message.publishedAt - message.acceptedAt
   // Known by a report alone, the time at which it was sent is not.
   if (sentMs < 0 || thenMs < sentMs || isShownByReport(view)) return `Sent and ${how}${afterText(thenMs)}.`
   return `Sent after ${durationText(sentMs)}, ${how} after ${durationText(thenMs)}.`
+}
+
+// Networks cut their times off to the second.
+const CUT_OFF_MS = 1_000
+
+/** In the timeline a report stands after all that it depends on, such as an attempt whose result became known long after it. */
+function reportedAt({ at, facts }: TimelineEntry, acceptedAt: number): number {
+  const networkTime = Number(facts['networkTime'] ?? at)
+  const isInItsSecond = networkTime >= acceptedAt && at - networkTime < CUT_OFF_MS
+  return isInItsSecond ? at : networkTime
 }
 
 /** Empty when the time is before acceptance: the network’s clock is behind ours, or ours was set back. */
