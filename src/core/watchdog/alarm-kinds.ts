@@ -208,7 +208,7 @@ export const ALARM_KINDS = {
   token_expired_in_use: {
     of: 'token',
     severity: 'critical',
-    means: 'A token has expired and is still called with: all those requests are refused with 401.',
+    means: 'A token has expired and is still in use: all requests with it are refused with 401.',
     nextStep: 'Create a new token, and give it to the callers that the page of this one shows.',
     command: null,
     raisedAfterMs: 0,

@@ -80,6 +80,13 @@ describe('the text of an alarm', () => {
     assert.match(step('bridge').cause, /^The adapter has reported nothing for 3 messages/)
   })
 
+  it.each([
+    [1, 'Nobody knows whether 1 message arrived. It has waited 10 min for a decision.'],
+    [3, 'Nobody knows whether 3 messages arrived. The oldest has waited 10 min for a decision.'],
+  ])('says how long %i unconfirmed have waited', (count, cause) => {
+    assert.equal(alarmText({ kind: 'unconfirmed', since: AGO, facts: { ...FACTS, count } }, NOW).cause, cause)
+  })
+
   it('says until when WhatsApp restricts a number, also when that is days ahead', () => {
     const facts = { ...FACTS, reason: 'first_contacts_locked', until: NOW + 3 * 86_400_000 }
 

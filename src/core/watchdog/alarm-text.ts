@@ -102,7 +102,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   promise_broken: (facts) =>
     `The adapter of ${facts.text('number')} broke its protocol. ${brokenPromises(facts)} The message ${facts.text('messageId')} shows it, since ${facts.time('at')}.`,
   bridge_capabilities_changed: (facts) =>
-    `The adapter of ${facts.text('number')} says other things of itself than when the connection was last checked: ${facts.text('what')}.`,
+    `The adapter of ${facts.text('number')} has changed what it can do since the connection was last checked: ${facts.text('what')}.`,
   device_unlinked: reasonAndWaiting,
   session_taken: reasonAndWaiting,
   number_restricted: reasonAndWaiting,
@@ -112,15 +112,15 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   messages_will_expire: (facts) =>
     facts.text('state') === 'paused'
       ? `${facts.text('number')} is paused, and ${messages(facts, 'count')} will expire within the hour.`
-      : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn comes: its pace lets too few go within ${durationText(Number(facts.text('timeToLiveMs')))}.`,
+      : `${messages(facts, 'count')} of ${facts.is('isMore') ? 'over ' : ''}${facts.count('waiting')} that wait on ${facts.text('number')} will expire before their turn. They may wait ${durationText(Number(facts.text('timeToLiveMs')))}, and its pace is too slow for that.`,
   backlog_near_limit: (facts) =>
     `${facts.count('waiting')} of ${facts.count('limit')} messages wait ${facts.has('number') ? `on ${facts.text('number')}` : 'in the account'}. At the limit, more are refused.`,
   unconfirmed: (facts) =>
-    `Nobody knows whether ${messages(facts, 'count')} arrived; the oldest has waited for ${facts.age('oldestAt')} to be resolved.`,
+    `Nobody knows whether ${messages(facts, 'count')} arrived. ${facts.count('count') === '1' ? 'It' : 'The oldest'} has waited ${facts.age('oldestAt')} for a decision.`,
   token_expiring: (facts) =>
     `The token “${facts.text('name')}” expires in ${facts.left('expiresAt')} and was used ${facts.age('lastUsedAt')} ago.${facts.is('hasSuccessor') ? ' It has a successor already.' : ''}`,
   token_expired_in_use: (facts) =>
-    `The token “${facts.text('name')}” expired ${facts.age('expiresAt')} ago and was still called with ${facts.age('lastCallAt')} ago. Those requests are refused.`,
+    `The token “${facts.text('name')}” expired ${facts.age('expiresAt')} ago and is still in use. The last request with it was refused ${facts.age('lastCallAt')} ago.`,
 }
 
 /** Without a process there is none to restart. */
