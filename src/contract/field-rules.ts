@@ -124,7 +124,7 @@ function checkUnicode(text: string): Finding | null {
 }
 
 export function checkName(name: string): Finding | null {
-  if (name === '') return badName('is empty; give one with an extension, such as photo.jpg')
+  if (name === '') return badName('is empty; give one with an extension')
   // A UTF-16 unit is at most 3 bytes, so short names need no counting.
   if (name.length * 3 > NAME_MAX_BYTES) {
     const bytes = countUtf8Bytes(name)
@@ -145,16 +145,20 @@ function hasExtension(name: string): boolean {
 }
 
 function badName(what: string): Finding {
-  return { code: 'name_malformed', message: `The file name ${what}.` }
+  return { code: 'name_malformed', message: `The file name ${what}. Example: photo.jpg.` }
 }
 
 /** Checks only the form. `http` checks whether the address may be fetched, because it knows the allowed ranges. */
 export function checkUrlForm(url: string): Finding | null {
-  if (url === '') return badUrl('The address of the file is empty. Give one that starts with http:// or https://.')
+  if (url === '')
+    return badUrl('The address of the file is empty. Give one, such as https://files.example.com/photo.jpg.')
   if (url.length > URL_MAX_CHARACTERS && countCharacters(url) > URL_MAX_CHARACTERS) {
     return badUrl(`The URL is longer than ${URL_MAX_CHARACTERS} characters.`)
   }
-  if (!WEB_ADDRESS.test(url)) return badUrl('The URL must be absolute and start with http:// or https://.')
+  if (!WEB_ADDRESS.test(url))
+    return badUrl(
+      'The URL must be absolute and start with http:// or https://. Example: https://files.example.com/photo.jpg.',
+    )
   return null
 }
 

@@ -201,11 +201,19 @@ describe('messages for the caller', () => {
   })
 
   it.each(['a.png ', 'a.png\u00a0', 'a.png\ufeff'])('about the name %j is that it ends with a blank', (name) => {
-    assert.equal(messageOf(media({ name })), 'The file name ends with a blank; take it out.')
+    assert.equal(messageOf(media({ name })), 'The file name ends with a blank; take it out. Example: photo.jpg.')
   })
 
   it.each(['0171 5551234', 'abc', '+', '1'.repeat(16), '+'.repeat(50_000)])('about %.20j is only the rule', (given) => {
     assert.match(messageOf({ ...text('a'), from: given }), /7 to 15 digits, no leading zero/)
+  })
+
+  it.each([
+    [{ ...text('a'), to: '123' }, '14155550100'],
+    [media({ name: 'photo' }), 'photo.jpg'],
+    [media({ url: 'files.example.com/a.jpg' }), 'https://files.example.com/photo.jpg'],
+  ])('about a wrong format show how it should look: %j', (body, example) => {
+    assert.ok(messageOf(body).endsWith(` Example: ${example}.`))
   })
 
   it('about a number without quotes is to put it in quotes', () => {

@@ -47,7 +47,7 @@ export const REFUSALS = {
     'A key is written with escapes where plain letters would do. Write it plainly, so that every reader sees the same key.',
   text_not_unicode: 'A string holds half of a surrogate pair, which is no valid Unicode.',
   text_has_nul: 'A string holds the character U+0000, which cannot be delivered.',
-  idempotency_key_malformed: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters.',
+  idempotency_key_malformed: 'The `Idempotency-Key` must be 1 to 255 printable ASCII characters. Example: order-1042.',
   idempotency_key_reused:
     'This `Idempotency-Key` was used before with a different message. Use a new key for a new message.',
 
@@ -57,14 +57,15 @@ export const REFUSALS = {
   field_unused:
     'This field is not used with this `message.type`. Leave it out, because accepting it would lose what it says.',
   number_malformed:
-    'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes.',
+    'A number is its country code and digits only: 7 to 15 digits, no leading zero, no `+`, spaces or dashes. Example: 14155550100.',
   type_unknown: 'The type must be one of: message, image, document, video, audio.',
   text_empty: 'The text has no visible character.',
   text_too_long: 'The text is too long.',
   text_has_control: 'The text holds a control character other than tab and line breaks.',
   name_malformed:
-    'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character.',
-  url_malformed: 'The URL must be absolute, start with http:// or https:// and be at most 2,048 characters long.',
+    'A file name is 1 to 255 bytes, has an extension, and holds no slash, backslash, control or bidi-override character. Example: photo.jpg.',
+  url_malformed:
+    'The URL must be absolute, start with http:// or https:// and be at most 2,048 characters long. Example: https://files.example.com/photo.jpg.',
   sample_unknown: 'There is no sample file of this name.',
   url_has_credentials: 'The URL must not hold a user name or password.',
   url_port_refused: 'Media is fetched from the ports 80, 443, 8080 and 8443 only.',

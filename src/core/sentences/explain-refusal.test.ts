@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'vitest'
+import { REFUSALS } from '../refusals.ts'
 import { refusalList, refusalStep } from './explain-refusal.ts'
 
 it.each([
@@ -13,8 +14,15 @@ it.each([
 })
 
 it.each([
-  ['number_malformed', 'Wrong format'],
+  ['number_malformed', 'Wrong format: not like 14155550100'],
   ['a_code_of_a_newer_version', 'a_code_of_a_newer_version'],
 ])('in lists the refusal %s reads %s', (code, list) => {
   assert.equal(refusalList(code), list)
 })
+
+it.each(Object.entries(REFUSALS).filter(([code]) => code.endsWith('_malformed')))(
+  'the refusal %s shows how it should look',
+  (_, sentence) => {
+    assert.match(sentence, / Example: \S+\.$/)
+  },
+)
