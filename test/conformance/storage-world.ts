@@ -239,8 +239,8 @@ export async function head({ lanes }: StorageWorld, connectionId: ConnectionId):
 
 /** A step that does nothing but what is given. */
 export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<LaneTransition>): LaneTransition {
-  const nothing = { finish: null, discard: null, start: null }
-  return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
+  const { connectionId, accountId, epoch } = lane
+  return { connectionId, accountId, epoch, at: clock.now(), finish: null, discard: null, start: null, ...does }
 }
 
 export function open(world: StorageWorld, lane: ClaimedLane, message: QueuedMessage): Promise<LaneTransitionResult> {

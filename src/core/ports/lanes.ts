@@ -131,6 +131,7 @@ export interface DeferredMessage {
 /** One committed transition of a lane: the end of an attempt and the start of the next share a commit (G4). */
 export interface LaneTransition {
   readonly connectionId: ConnectionId
+  readonly accountId: AccountId
   readonly epoch: number
   readonly at: Instant
   readonly finish: { readonly attempt: AttemptRecord; readonly disposition: Disposition } | null

@@ -156,8 +156,8 @@ export class DispatchingProcess {
     const { lanes, clock } = this.storage
     const [one, two, three] = run
     const step = (does: Partial<LaneTransition>): LaneTransition => {
-      const nothing = { finish: null, discard: null, start: null }
-      return { connectionId: lane.connectionId, epoch: lane.epoch, at: clock.now(), ...nothing, ...does }
+      const { connectionId, accountId, epoch } = lane
+      return { connectionId, accountId, epoch, at: clock.now(), finish: null, discard: null, start: null, ...does }
     }
     const opening = ({ sequence, attempts }: QueuedMessage) => ({ sequence, number: attempts + 1 })
     const ended = ({ sequence, attempts }: QueuedMessage, outcome: 'accepted' | 'rejected' | 'unknown') => {
@@ -186,7 +186,8 @@ export class DispatchingProcess {
     const [message] = await lanes.fetchNext(lane.connectionId, 1, 0)
     const { sequence, attempts } = message!
     const [at, number] = [clock.now(), attempts + 1]
-    const step = { connectionId: lane.connectionId, epoch: lane.epoch, at, discard: null }
+    const { connectionId, accountId, epoch } = lane
+    const step = { connectionId, accountId, epoch, at, discard: null }
     await lanes.record({ ...step, finish: null, start: { sequence, number } })
     const said = { outcome: 'accepted', code: null, words: null, networkId: 'net' } as const
     const attempt = { sequence, number, startedAt: at, endedAt: at, ...said }

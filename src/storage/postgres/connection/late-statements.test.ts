@@ -5,7 +5,6 @@ import { describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, accept, addSender, holdLane, step } from '../../../../test/conformance/storage-world.ts'
 import { type ClaimedLane, type LaneTransition, StorageUnavailable } from '../../../core/ports/lanes.ts'
-import { LaneCache } from '../lanes/lane-cache.ts'
 import { StepWriter } from '../lanes/record-step.ts'
 import { FencedConnection } from './fenced-connection.ts'
 import { PgConnection, type Row } from './pg-connection.ts'
@@ -36,7 +35,7 @@ describe('what comes late on PostgreSQL', () => {
     const connections = [slow.asConnection(), link].map(
       (each, at) => new FencedConnection(ANNA, { number: 90 + at, link: each }),
     )
-    const writer = new StepWriter({ connections, known: new LaneCache(link) })
+    const writer = new StepWriter(connections)
 
     await assert.rejects(writer.write(waiting(world, lane, 'older')), { unknown: true })
     // So that the next ones go the other way.

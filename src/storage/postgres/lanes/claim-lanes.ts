@@ -14,7 +14,6 @@ import { Batcher, retryOnLockTimeout } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { DatabaseClock } from '../connection/database-clock.ts'
 import { type PgConnection, type Row, StorageDamaged } from '../connection/pg-connection.ts'
-import type { LaneCache } from './lane-cache.ts'
 import type { QueuedMessages } from './queued-messages.ts'
 
 const LANES_AT_ONCE = 1_000
@@ -36,7 +35,6 @@ interface ClaimParts {
   readonly link: PgConnection
   readonly clock: DatabaseClock
   readonly messages: QueuedMessages
-  readonly known: LaneCache
 }
 
 /** Claims and releases lanes. */
@@ -88,7 +86,6 @@ export class LaneClaims {
   }
 
   async release(lanes: readonly HeldLane[]): Promise<void> {
-    for (const lane of lanes) this.#parts.known.forget(lane)
     await Promise.all(lanes.map((lane) => this.#releases.submit(lane)))
   }
 
@@ -145,9 +142,7 @@ export class LaneClaims {
       if (taken[0]) clock.learn(taken[0]['now'] as number, asked)
       return taken
     })
-    const lanes = rows.map((row) => this.#toLane(row))
-    for (const lane of lanes) this.#parts.known.note(lane)
-    return lanes
+    return rows.map((row) => this.#toLane(row))
   }
 
   /**
@@ -162,7 +157,6 @@ export class LaneClaims {
   async #inspect(lanes: readonly HeldLane[]): Promise<readonly (ClaimedLane | null)[]> {
     const rows = await this.#parts.link.ask('select * from describe_lanes($1, $2)', idsAndEpochs(lanes))
     const found = new Map(rows.map((row) => this.#toLane(row)).map((lane) => [keyOf(lane), lane]))
-    for (const lane of found.values()) this.#parts.known.note(lane)
     return lanes.map((lane) => found.get(keyOf(lane)) ?? null)
   }
 

@@ -17,7 +17,6 @@ import type { DatabaseClock } from '../connection/database-clock.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
 import { LaneClaims } from './claim-lanes.ts'
-import { LaneCache } from './lane-cache.ts'
 import { QueuedMessages } from './queued-messages.ts'
 import { ReceiptWriter } from './receipts.ts'
 import { StepWriter } from './record-step.ts'
@@ -52,11 +51,10 @@ export class PostgresLanes implements Lanes {
 
   constructor(parts: LanesParts) {
     const { connections, runs, claims: link, spool, clock } = parts
-    const known = new LaneCache(link)
     this.#parts = parts
     this.#messages = new QueuedMessages(runs, spool)
-    this.#claims = new LaneClaims({ link, clock, messages: this.#messages, known })
-    this.#steps = new StepWriter({ connections, known })
+    this.#claims = new LaneClaims({ link, clock, messages: this.#messages })
+    this.#steps = new StepWriter(connections)
     this.#receipts = new ReceiptWriter(link)
   }
 

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
-  type AttemptRecord,
   type DeferredMessage,
   type LaneTransition,
   type LaneTransitionResult,
@@ -11,7 +10,6 @@ import { withoutNul } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { type Row, StatementRefused } from '../connection/pg-connection.ts'
 import { bigint, boolean, columns, integer, StoredFunction, text } from '../connection/stored-function.ts'
-import type { KnownLane, LaneCache } from './lane-cache.ts'
 
 const STEPS_AT_ONCE = 1_000
 // Lanes that once met in a batch come together again and again. In two halves, one is written while the other is sent.
@@ -30,23 +28,13 @@ const RESULTS: Readonly<Record<string, LaneTransitionResult>> = {
   f: { fenced: true },
 }
 
-// Of a connection that does not exist. No worker holds its lane, so every step on it is fenced.
-const NO_LANE: KnownLane = { accountId: '' as KnownLane['accountId'] }
-
-/** A step, and what it does not say about its lane. */
-interface LaneStep {
-  readonly step: LaneTransition
-  readonly lane: KnownLane
-  readonly attempt: AttemptRecord | null
-}
-
 interface StepBatch {
   readonly connection: FencedConnection
   readonly count: number
   readonly skipsLocked: boolean
-  readonly steps: readonly LaneStep[]
+  readonly steps: readonly LaneTransition[]
   /** The few steps that write something besides an attempt, with their positions from 1. */
-  readonly extras: readonly (LaneStep & { readonly position: number })[]
+  readonly extras: readonly (LaneTransition & { readonly position: number })[]
   readonly deferred: readonly (DeferredMessage & { readonly position: number })[]
 }
 
@@ -59,44 +47,44 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
   lock_ms: () => LOCK_WITHIN_MS,
   skip_locked: ({ skipsLocked }) => skipsLocked,
   ...columns(({ steps }: StepBatch) => steps, {
-    connections: text(({ step }) => step.connectionId),
-    accounts: text(({ lane }) => lane.accountId),
-    epochs: bigint(({ step }) => step.epoch),
-    ats: bigint(({ step }) => step.at),
-    ends: integer(({ step }) => step.finish && ENDS[step.finish.disposition.do]),
-    close_sequences: bigint(({ attempt }) => attempt?.sequence ?? null),
-    close_numbers: integer(({ attempt }) => attempt?.number ?? null),
-    started_ats: bigint(({ attempt }) => attempt?.startedAt ?? null),
-    ended_ats: bigint(({ attempt }) => attempt?.endedAt ?? null),
-    outcomes: text(({ attempt }) => attempt?.outcome ?? null),
-    codes: text(({ attempt }) => attempt?.code ?? null),
-    attempt_words: text(({ attempt }) => attempt && clean(attempt.words)),
-    attempt_facts: text(({ attempt }) => clean(toJson(attempt?.facts))),
-    retries: text(({ step }) => retryOf(step)),
-    network_ids: text(({ attempt }) => attempt && clean(attempt.networkId)),
-    states: text(({ step }) => finalOf(step)?.as ?? null),
-    reasons: text(({ step }) => finalOf(step)?.reason ?? null),
-    end_words: text(({ step }) => wordsOf(step)),
-    evidence_untils: bigint(({ step: { finish } }) =>
+    connections: text(({ connectionId }) => connectionId),
+    accounts: text(({ accountId }) => accountId),
+    epochs: bigint(({ epoch }) => epoch),
+    ats: bigint(({ at }) => at),
+    ends: integer(({ finish }) => finish && ENDS[finish.disposition.do]),
+    close_sequences: bigint(({ finish }) => finish?.attempt.sequence ?? null),
+    close_numbers: integer(({ finish }) => finish?.attempt.number ?? null),
+    started_ats: bigint(({ finish }) => finish?.attempt.startedAt ?? null),
+    ended_ats: bigint(({ finish }) => finish?.attempt.endedAt ?? null),
+    outcomes: text(({ finish }) => finish?.attempt.outcome ?? null),
+    codes: text(({ finish }) => finish?.attempt.code ?? null),
+    attempt_words: text(({ finish }) => finish && clean(finish.attempt.words)),
+    attempt_facts: text(({ finish }) => clean(toJson(finish?.attempt.facts))),
+    retries: text(retryOf),
+    network_ids: text(({ finish }) => finish && clean(finish.attempt.networkId)),
+    states: text((step) => finalOf(step)?.as ?? null),
+    reasons: text((step) => finalOf(step)?.reason ?? null),
+    end_words: text(wordsOf),
+    evidence_untils: bigint(({ finish }) =>
       finish?.disposition.do === 'await-evidence' ? finish.disposition.until : null,
     ),
-    open_sequences: bigint(({ step }) => step.start?.sequence ?? null),
-    open_numbers: integer(({ step }) => step.start?.number ?? null),
-    known_throughs: bigint(({ step }) => step.start?.knownThrough ?? null),
-    is_plain: boolean(({ step }) => step.finish && isPlain(step.finish)),
+    open_sequences: bigint(({ start }) => start?.sequence ?? null),
+    open_numbers: integer(({ start }) => start?.number ?? null),
+    known_throughs: bigint(({ start }) => start?.knownThrough ?? null),
+    is_plain: boolean(({ finish }) => finish && isPlain(finish)),
   }),
   ...columns(({ extras }: StepBatch) => extras, {
     extras: integer(({ position }) => position),
-    drop_sequences: bigint(({ step }) => step.discard?.sequence ?? null),
-    drop_states: text(({ step }) => step.discard?.as ?? null),
-    drop_reasons: text(({ step }) => step.discard?.reason ?? null),
-    drop_words: text(({ step }) => step.discard && clean(step.discard.words)),
-    changes_memory: boolean(({ step }) => step.memory !== undefined),
-    failure_streaks: text(({ step }) => toJson(step.memory?.failureStreak)),
-    wait_reasons: text(({ step }) => step.memory?.wait?.reason ?? null),
-    wait_texts: text(({ step }) => clean(step.memory?.wait?.words ?? null)),
-    wait_untils: bigint(({ step }) => step.memory?.wait?.until ?? null),
-    notes_attempt: boolean(({ step }) => step.notesAttempt ?? false),
+    drop_sequences: bigint(({ discard }) => discard?.sequence ?? null),
+    drop_states: text(({ discard }) => discard?.as ?? null),
+    drop_reasons: text(({ discard }) => discard?.reason ?? null),
+    drop_words: text(({ discard }) => discard && clean(discard.words)),
+    changes_memory: boolean(({ memory }) => memory !== undefined),
+    failure_streaks: text(({ memory }) => toJson(memory?.failureStreak)),
+    wait_reasons: text(({ memory }) => memory?.wait?.reason ?? null),
+    wait_texts: text(({ memory }) => clean(memory?.wait?.words ?? null)),
+    wait_untils: bigint(({ memory }) => memory?.wait?.until ?? null),
+    notes_attempt: boolean(({ notesAttempt }) => notesAttempt ?? false),
   }),
   ...columns(({ deferred }: StepBatch) => deferred, {
     deferred_at: integer(({ position }) => position),
@@ -105,22 +93,15 @@ const WRITE_STEPS = new StoredFunction<StepBatch>('write_steps', {
   }),
 })
 
-interface StepWriterParts {
-  /** As many batches may be on their way at once. */
-  readonly connections: readonly FencedConnection[]
-  readonly known: LaneCache
-}
-
 /** Writes the steps of lanes: those of one turn of the event loop in one commit. A step whose claim is gone writes nothing (G6). */
 export class StepWriter {
   readonly #connections: readonly FencedConnection[]
-  readonly #known: LaneCache
   readonly #batches: Batcher<LaneTransition, string>
   readonly #locked: Batcher<LaneTransition, string>
 
-  constructor({ connections, known }: StepWriterParts) {
+  /** As many batches may be on their way at once as there are connections. */
+  constructor(connections: readonly FencedConnection[]) {
     this.#connections = connections
-    this.#known = known
     const run = (skipsLocked: boolean) => (steps: readonly LaneTransition[], index: number) =>
       this.#write(steps, connections[index] as FencedConnection, skipsLocked)
     const shared = { mostPerBatch: STEPS_AT_ONCE, minPerConnection: STEPS_PER_CONNECTION, lingerMs: LINGER_MS }
@@ -151,36 +132,23 @@ export class StepWriter {
     // Some of these steps may repeat a batch that was lost on another connection. It must not arrive after them.
     for (const other of this.#connections)
       if (other !== connection && other.hasLost) await other.passLost(connection.link, LOCK_WITHIN_MS)
-    const lanes = await this.#lanesOf(steps)
-    const described = steps.map((step, at) => ({
-      step,
-      lane: lanes[at] as KnownLane,
-      attempt: step.finish?.attempt ?? null,
-    }))
     try {
-      return await record(described, connection, skipsLocked)
+      return await record(steps, connection, skipsLocked)
     } catch (error) {
       if (skipsLocked || !(error instanceof StatementRefused && error.kind === 'contended')) throw error
-      return record(described, connection, true)
+      return record(steps, connection, true)
     }
-  }
-
-  async #lanesOf(steps: readonly LaneTransition[]): Promise<readonly KnownLane[]> {
-    const lanes = steps.map(({ connectionId }) => this.#known.find(connectionId))
-    if (!lanes.includes(undefined)) return lanes as KnownLane[]
-    const found = await this.#known.lookUp(steps.map(({ connectionId }) => connectionId))
-    return steps.map(({ connectionId }) => found.get(connectionId) ?? NO_LANE)
   }
 }
 
 /** Returns one letter for each step: see `write_steps`. */
 async function record(
-  steps: readonly LaneStep[],
+  steps: readonly LaneTransition[],
   connection: FencedConnection,
   skipsLocked: boolean,
 ): Promise<readonly string[]> {
   const extras = steps.flatMap((step, at) => (hasExtras(step) ? { ...step, position: at + 1 } : []))
-  const deferred = steps.flatMap(({ step }, at) => step.deferred?.map((one) => ({ ...one, position: at + 1 })) ?? [])
+  const deferred = steps.flatMap((step, at) => step.deferred?.map((one) => ({ ...one, position: at + 1 })) ?? [])
   return connection.run(steps.length, async (count) => {
     const values = WRITE_STEPS.valuesFor({ connection, count, skipsLocked, steps, extras, deferred })
     const [row] = await connection.link.ask(WRITE_STEPS.sql, values, 'prepared')
@@ -189,8 +157,7 @@ async function record(
 }
 
 /** What a step writes only while its claim holds is written under the lock of its lane. */
-function hasExtras({ step }: LaneStep): boolean {
-  const { discard, memory, notesAttempt, deferred } = step
+function hasExtras({ discard, memory, notesAttempt, deferred }: LaneTransition): boolean {
   return discard !== null || memory !== undefined || notesAttempt === true || deferred !== undefined
 }
 
