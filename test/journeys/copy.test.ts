@@ -77,9 +77,9 @@ function leaveTraces(dataDir: string): void {
      insert into totp (person_id, secret, confirmed_at, last_step) values ('per_1', x'00ff01', 1700000000000, 56666666);
      insert into passkey (id, person_id, credential_id, public_key, sign_count, transports, name, created_at)
        values ('key_1', 'per_1', 'abc', x'a501', 3, '["internal"]', 'Laptop', 1700000000000);
-     insert into block_list (account_id, version, entries) select id, 1, 1 from account;
-     insert into blocked_recipient (account_id, recipient, reason, since, blocked_by, version)
-       select id, '15550199999', 'asked to', 1700000000000, 'cli', 1 from account;
+     insert into block_list (account_id, entries) select id, 1 from account;
+     insert into blocked_recipient (account_id, recipient, reason, since, blocked_by)
+       select id, '15550199999', 'asked to', 1700000000000, 'cli' from account;
      insert into webhook (id, account_id, url, description, kinds, state, secret, created_at, created_by)
        values ('whk_1', 'acc_1', 'https://a.example/', '', '["message.failed"]', 'enabled', 'x', 1, 'test');
      insert into notice_want (account_id, kind) values ('acc_1', 'message.failed');

@@ -528,10 +528,6 @@ create table session_request (
 -- One row for each account that has ever blocked a recipient.
 create table block_list (
   account_id text collate "C" primary key references account (id),
-  -- Increases with every change of any list, so that a reader need only read what has changed since its version.
-  version bigint not null unique,
-  -- How often entries were removed. After a removal a reader must read the whole list again.
-  removals bigint not null default 0,
   entries bigint not null default 0,
   -- Sealed. The key for hashes of erased numbers. Null until one was erased.
   hash_key text
@@ -545,12 +541,8 @@ create table blocked_recipient (
   reason text,
   since bigint not null,
   blocked_by text not null,
-  -- Version of the list at which it was blocked.
-  version bigint not null,
   primary key (account_id, recipient)
 );
-
-create index blocked_recipient_version on blocked_recipient (account_id, version);
 
 
 -- Webhooks

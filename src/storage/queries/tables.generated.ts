@@ -265,8 +265,6 @@ export interface Tables {
   }
   block_list: {
     account_id: AccountId
-    version: number
-    removals: Generated<number>
     entries: Generated<number>
     hash_key: string | null
   }
@@ -276,7 +274,6 @@ export interface Tables {
     reason: string | null
     since: Instant
     blocked_by: string
-    version: number
   }
   webhook: {
     id: string

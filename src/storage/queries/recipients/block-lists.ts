@@ -19,7 +19,6 @@ function createEntries(store: Store): Pick<BlockLists, 'block' | 'unblock'> {
       if (wanted.length > BLOCKED_AT_ONCE) throw new Error(`At most ${BLOCKED_AT_ONCE} recipients are blocked at once`)
       return change(store, actor, async (making) => {
         const { tables, at } = making
-        const version = await nextVersion(tables)
         const { numInsertedOrUpdatedRows = 0n } = await tables
           .insertInto('blocked_recipient')
           .values(
@@ -29,14 +28,13 @@ function createEntries(store: Store): Pick<BlockLists, 'block' | 'unblock'> {
               reason,
               since: at,
               blocked_by: making.actor,
-              version,
             })),
           )
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirstOrThrow()
         const blocked = Number(numInsertedOrUpdatedRows)
         if (blocked > 0) {
-          await moveList(making, { accountId, version, added: blocked })
+          await countList(making, accountId, blocked)
           const [only] = wanted
           const object = wanted.length === 1 && only ? hintOf(only) : `${blocked} recipients`
           await writeAudit(making, { action: 'recipient.block', object, accountId, detail: { blocked } })
@@ -55,8 +53,7 @@ function createEntries(store: Store): Pick<BlockLists, 'block' | 'unblock'> {
           .execute()
         const [first] = removed
         if (!first) throw new Refusal('recipient_not_blocked')
-        const version = await nextVersion(tables)
-        await moveList(making, { accountId, version, added: -removed.length })
+        await countList(making, accountId, -removed.length)
         const object = isHashedEntry(first.recipient) ? 'an erased recipient' : hintOf(first.recipient)
         await writeAudit(making, { action: 'recipient.unblock', object, accountId })
         return toBlock(first)
@@ -96,8 +93,7 @@ function createListReads(store: Store): Omit<BlockLists, 'block' | 'unblock'> {
       return change(store, 'erasing', async (making) => {
         const found = await readList(making.tables, accountId)
         if (found?.hash_key) return found.hash_key
-        const version = await nextVersion(making.tables)
-        await moveList(making, { accountId, version, added: 0 })
+        await countList(making, accountId, 0)
         await making.tables
           .updateTable('block_list')
           .set({ hash_key: sealed })
@@ -125,56 +121,33 @@ export async function findBlock(
 
 /** Puts a hash in the place of a number, inside a change. Does nothing where the number is not blocked. */
 export async function hideBlock(
-  making: Change,
+  { tables }: Change,
   {
     accountId,
     recipient,
     entry,
   }: { readonly accountId: AccountId; readonly recipient: string; readonly entry: string },
 ): Promise<void> {
-  const { tables } = making
-  const version = await nextVersion(tables)
-  const { numUpdatedRows } = await tables
+  await tables
     .updateTable('blocked_recipient')
     // The reason may name the person.
-    .set({ recipient: entry, reason: null, version })
+    .set({ recipient: entry, reason: null })
     .where('account_id', '=', accountId)
     .where('recipient', '=', recipient)
-    .executeTakeFirstOrThrow()
-  if (numUpdatedRows > 0n) await moveList(making, { accountId, version, added: 0 })
+    .execute()
 }
 
 function readList(tables: Reader, accountId: AccountId) {
   return tables.selectFrom('block_list').selectAll().where('account_id', '=', accountId).executeTakeFirst()
 }
 
-/** No two changes run at once, so versions commit in their order. */
-async function nextVersion(tables: Reader): Promise<number> {
-  const row = await tables
-    .selectFrom('block_list')
-    .select(({ fn }) => fn.max('version').as('newest'))
-    .executeTakeFirst()
-  return (row?.newest ?? 0) + 1
-}
-
-interface Move {
-  readonly accountId: AccountId
-  readonly version: number
-  /** Negative when entries were taken out; none when one was replaced. */
-  readonly added: number
-}
-
-async function moveList({ tables, engine }: Change, { accountId, version, added }: Move): Promise<void> {
-  const removals = added > 0 ? 0 : 1
+/** `added` is negative when entries were taken out. */
+async function countList({ tables, engine }: Change, accountId: AccountId, added: number): Promise<void> {
   await tables
     .insertInto('block_list')
-    .values({ account_id: accountId, version, removals, entries: Math.max(0, added) })
+    .values({ account_id: accountId, entries: Math.max(0, added) })
     .onConflict((conflict) =>
-      conflict.column('account_id').doUpdateSet({
-        version,
-        removals: sql<number>`block_list.removals + ${sql.lit(removals)}`,
-        entries: sql<number>`block_list.entries + ${sql.lit(added)}`,
-      }),
+      conflict.column('account_id').doUpdateSet({ entries: sql<number>`block_list.entries + ${sql.lit(added)}` }),
     )
     .execute()
   await engine.notifyOfBlocks(tables)
