@@ -183,7 +183,12 @@ describe('two transactions on PostgreSQL that change the same figures', () => {
     const { accountId, connectionId } = sender
     const hour = hourOf(world.clock.now())
     const id = await finish(UNCONFIRMED)
-    const reason = { accountId, state: 'UNCONFIRMED', reason: 'result_unknown', latestAt: world.clock.now() } as const
+    const reason = {
+      account_id: accountId,
+      state: 'UNCONFIRMED',
+      reason: 'result_unknown',
+      latest_at: world.clock.now(),
+    } as const
     await writeHour({ tables: world.store.database }, { hour, countedAt: world.clock.now(), tally: tallyOf(1) })
     await world.clock.pass(20 * DAY)
 
@@ -202,7 +207,7 @@ describe('two transactions on PostgreSQL that change the same figures', () => {
 
     function tallyOf(count: number): HourTally {
       const tally = new HourTally()
-      tally.add({ accountId, connectionId, state: 'unconfirmed', count })
+      tally.add({ account_id: accountId, connection_id: connectionId, state: 'unconfirmed', count })
       tally.addReason({ ...reason, count })
       return tally
     }

@@ -36,7 +36,7 @@ const UNSENT_STATES: ReadonlySet<string> = new Set(['FAILED', 'EXPIRED', 'CANCEL
  */
 export async function acceptedLogSource(
   reading: Reading,
-  { accountId, filter }: LogSearch,
+  { accountId, connectionId = null, filter }: LogSearch,
   only: readonly Sequence[] | null,
 ): Promise<LogSource | null> {
   const { view, result, statuses } = filter
@@ -46,6 +46,7 @@ export async function acceptedLogSource(
   const text = textInBodies(filter)
   const named = filter.text === null ? ANY_ROW : mentions(filter.text, filter.isMasked)
   const further = conditions(filter, named)
+  if (connectionId !== null) further.push(sql`connection_id = ${connectionId}`)
   if (filter.connection !== null) {
     const ids = await connectionsNumbered(tables, accountId, filter.connection)
     if (ids.length === 0) return null

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { AccountId, Instant } from '../../../core/ids.ts'
+import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { MessageState, Sequence } from '../../../core/message/message.ts'
 import type { LogEntryView, LogFilter } from '../../../core/ports/console/api-log.ts'
 import type { Range, Span } from '../engine.ts'
@@ -25,6 +25,8 @@ export type FoundEntry = LogEntryView & {
 export interface LogSearch {
   /** Null: all accounts. */
   readonly accountId: AccountId | null
+  /** Only messages of this connection. Null: no matter which. */
+  readonly connectionId?: ConnectionId | null
   readonly filter: LogFilter
 }
 

@@ -42,13 +42,13 @@ const MOST_REPEATS = 1_000
  */
 export async function rejectedLogSource(
   reading: Reading,
-  { accountId, filter }: LogSearch,
+  { accountId, connectionId = null, filter }: LogSearch,
   only: readonly Sequence[] | null,
 ): Promise<LogSource | null> {
   const { view, state, result, isOpen, reason, connection } = filter
   if (isOpen || reason !== null || (result !== null && result !== 'refused' && result !== 'all')) return null
   if (view === 'attention' || view === 'failed' || (view === 'rejected' && state !== null)) return null
-  if (only?.length === 0) return null
+  if (only?.length === 0 || connectionId !== null) return null
   // The sender number of a refused request may be a recipient's, so viewers find it only if it is a sender of the account.
   if (filter.isMasked && connection !== null) {
     const own = await connectionsNumbered(reading.tables, accountId, connection)

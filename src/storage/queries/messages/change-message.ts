@@ -213,11 +213,11 @@ async function find({ tables, engine, at }: Change, id: MessageId): Promise<Mess
   return row
 }
 
-type Dealt = Pick<MessageRow, 'account_id' | 'connection_id' | 'state' | 'reason' | 'accepted_at'>
+type Dealt = Pick<MessageRow, 'account_id' | 'connection_id' | 'state' | 'accepted_at'>
 
 /**
  * A person has dealt with a message, so the overview must no longer show that it needs attention. Its hour is counted again
- * at once; the figures of an hour that is too old for that are corrected.
+ * at once; the figures of an hour that is too old for that are corrected, except of reasons: those are shown of a week.
  */
 async function noteDealtWith(making: Change, message: Dealt, now: MessageState): Promise<void> {
   const { tables, at } = making
@@ -226,15 +226,14 @@ async function noteDealtWith(making: Change, message: Dealt, now: MessageState):
     await tables.updateTable('tally_hour').set({ counted_at: 0 }).where('hour', '=', hour).execute()
     return
   }
+  const [before, after] = [talliedAs(message.state), talliedAs(now)]
+  if (before === after) return
   // Locks the hour before its figures, as the count does that stores them.
   await tables
     .updateTable('tally_hour')
     .set((its) => ({ counted_at: its.ref('counted_at') }))
     .where('hour', '=', hour)
     .execute()
-  await takeOneReason(making, message)
-  const [before, after] = [talliedAs(message.state), talliedAs(now)]
-  if (before === after) return
   for (const connectionId of [ALL_CONNECTIONS, message.connection_id]) {
     const of = { account_id: message.account_id, connection_id: connectionId, hour }
     const taken = await tables
@@ -257,24 +256,4 @@ async function noteDealtWith(making: Change, message: Dealt, now: MessageState):
       )
       .execute()
   }
-}
-
-async function takeOneReason({ tables }: Change, { account_id, state, reason, accepted_at }: Dealt): Promise<void> {
-  const last = await tables
-    .deleteFrom('tally_reason')
-    .where('account_id', '=', account_id)
-    .where('hour', '=', hourOf(accepted_at))
-    .where('state', '=', state)
-    .where('reason', '=', reason ?? '')
-    .where('count', '<=', 1)
-    .executeTakeFirstOrThrow()
-  if (last.numDeletedRows > 0n) return
-  await tables
-    .updateTable('tally_reason')
-    .set((row) => ({ count: row('count', '-', 1) }))
-    .where('account_id', '=', account_id)
-    .where('hour', '=', hourOf(accepted_at))
-    .where('state', '=', state)
-    .where('reason', '=', reason ?? '')
-    .execute()
 }

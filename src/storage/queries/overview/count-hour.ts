@@ -4,7 +4,7 @@ import type { Sequence } from '../../../core/message/message.ts'
 import { countRequests } from '../api-log/count-requests.ts'
 import type { Span } from '../engine.ts'
 import type { Reading } from '../store.ts'
-import { HourTally, talliedAs } from './hour-tally.ts'
+import { ALL_CONNECTIONS, HourTally, talliedAs } from './hour-tally.ts'
 import { HOUR_MS, MINUTE_MS } from './hours.ts'
 import { edgeOf, type LongTable, lowerBoundByTime } from './lower-bound-by-time.ts'
 import { writeHour } from './write-hour.ts'
@@ -97,9 +97,9 @@ async function addMessages({ tables }: Reading, { hour, span }: Part, tally: Hou
     .groupBy(['account_id', 'connection_id', 'state', OPEN_REASON])
     .execute()
   for (const row of rows) {
-    const { account_id: accountId, connection_id: connectionId, state, count, latest_at: latestAt } = row
-    tally.add({ accountId, connectionId, state: talliedAs(state), count })
-    if (row.open_reason !== null) tally.addReason({ accountId, state, reason: row.open_reason, count, latestAt })
+    const { account_id, connection_id, state, count, latest_at, open_reason: reason } = row
+    tally.add({ account_id, connection_id, state: talliedAs(state), count })
+    if (reason !== null) tally.addReason({ account_id, state, reason, count, latest_at })
   }
 }
 
@@ -115,7 +115,5 @@ async function addRefused({ tables }: Reading, { hour, span }: Part, tally: Hour
     .where('message_id', 'is', null)
     .groupBy('account_id')
     .execute()
-  for (const { account_id, count } of rows) {
-    tally.add({ accountId: account_id, connectionId: null, state: 'refused', count })
-  }
+  for (const row of rows) tally.add({ ...row, connection_id: ALL_CONNECTIONS, state: 'refused' })
 }

@@ -1,4 +1,3 @@
-import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { MessageState } from '../../../core/message/message.ts'
 import type { Tallies } from '../../../core/ports/console/overview.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -28,49 +27,26 @@ export function talliedAs(state: MessageState): TalliedState {
 
 /** What was counted of one hour so far. */
 export class HourTally {
-  readonly #counts = new Map<string, TallyRow>()
-  readonly #reasons = new Map<string, ReasonRow>()
+  readonly counts = new Map<string, TallyRow>()
+  readonly reasons = new Map<string, ReasonRow>()
 
-  /** `connectionId` is null for what belongs to no connection. */
-  add(some: {
-    readonly accountId: AccountId
-    readonly connectionId: ConnectionId | null
-    readonly state: TalliedState
-    readonly count: number
-  }): void {
-    const { accountId, connectionId, state, count } = some
-    for (const of of connectionId === null ? [ALL_CONNECTIONS] : [ALL_CONNECTIONS, connectionId]) {
-      const row: TallyRow = { account_id: accountId, connection_id: of, state, count }
-      const known = this.#counts.get(tallyKey(row))
-      if (known) known.count += count
-      else this.#counts.set(tallyKey(row), row)
+  /** What belongs to a connection counts for the whole account as well. */
+  add(row: TallyRow): void {
+    for (const id of new Set([ALL_CONNECTIONS, row.connection_id])) {
+      const of = { ...row, connection_id: id }
+      const known = this.counts.get(tallyKey(of))
+      if (known) known.count += row.count
+      else this.counts.set(tallyKey(of), of)
     }
   }
 
-  addReason(some: {
-    readonly accountId: AccountId
-    readonly state: MessageState
-    readonly reason: string
-    readonly count: number
-    readonly latestAt: Instant
-  }): void {
-    const { accountId, state, reason, count, latestAt } = some
-    const row: ReasonRow = { account_id: accountId, state, reason, count, latest_at: latestAt }
-    const known = this.#reasons.get(reasonKey(row))
-    if (known) {
-      known.count += count
-      known.latest_at = Math.max(known.latest_at, latestAt)
-    } else {
-      this.#reasons.set(reasonKey(row), row)
-    }
-  }
-
-  get counts(): ReadonlyMap<string, TallyRow> {
-    return this.#counts
-  }
-
-  get reasons(): ReadonlyMap<string, ReasonRow> {
-    return this.#reasons
+  addReason(row: ReasonRow): void {
+    const known = this.reasons.get(reasonKey(row))
+    this.reasons.set(reasonKey(row), {
+      ...row,
+      count: row.count + (known?.count ?? 0),
+      latest_at: Math.max(row.latest_at, known?.latest_at ?? 0),
+    })
   }
 }
 
@@ -80,4 +56,14 @@ export function tallyKey(row: TallyRow): string {
 
 export function reasonKey(row: ReasonRow): string {
   return `${row.account_id} ${row.state} ${row.reason}`
+}
+
+export const NONE: Tallies = {
+  published: 0,
+  waiting: 0,
+  failed: 0,
+  unconfirmed: 0,
+  expired: 0,
+  cancelled: 0,
+  refused: 0,
 }

@@ -1,25 +1,20 @@
-import { sql } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Actor } from '../../../core/ports/administration.ts'
 import type { FirstSteps, Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
-import type { Span } from '../engine.ts'
 import { readHold, releaseOwnHold } from '../lanes/hold.ts'
 import { isOnlyAccount } from '../people/is-only-account.ts'
 import { change, type Reader, type Store } from '../store.ts'
 import { noteAttentionSeen, readAttention } from './attention.ts'
 import { countSent } from './count-sent.ts'
 import { ALL_CONNECTIONS } from './hour-tally.ts'
-import { edgeOf } from './lower-bound-by-time.ts'
 import { readBars, totalsOf } from './read-bars.ts'
 import { type Recent, readRecent } from './recent.ts'
 import { readRetention } from './retention.ts'
 import { readWaiting } from './waiting-lanes.ts'
 
 const MOST_MESSAGES = 1_000
-// Rows of all accounts together, where an engine does not separate them.
 const MOST_ROWS = 4_000
-const ROWS_AT_ONCE = 2_000
 
 /** Learns that a person is watching, so that counting is faster for a while. */
 export interface Watched {
@@ -144,18 +139,23 @@ async function readLatency(store: Store, accountId: AccountId, head: Sequence | 
   return summaryOf(newest.length > 0 || head === null ? newest : await findTook(store, accountId, head))
 }
 
-async function findTook(store: Store, accountId: AccountId, end: Sequence): Promise<readonly number[]> {
+async function findTook({ database, engine }: Store, accountId: AccountId, end: Sequence): Promise<readonly number[]> {
   const took: number[] = []
-  let scanned = 0
-  for (const span of await store.engine.spans(store.database)) {
-    let before = await endOfRows(store, { from: span.from, before: Math.min(span.before, end) })
-    while (before !== null && before > span.from && scanned < MOST_ROWS && took.length < MOST_MESSAGES) {
-      const range = { table: 'message' as const, span: { from: span.from, before }, rows: ROWS_AT_ONCE }
-      const from = await store.engine.startOfRange(store.database, range)
-      took.push(...(await readTook(store, accountId, { from, before })))
-      scanned += ROWS_AT_ONCE
-      before = from
-    }
+  let left = MOST_ROWS
+  for (const { from, before } of await engine.spans(database)) {
+    if (from >= end || left === 0 || took.length >= MOST_MESSAGES) continue
+    const rows = await database
+      .selectFrom('message')
+      .select(['accepted_at', 'published_at', 'reason'])
+      .where(engine.ofAccount(accountId, { from, before: Math.min(before, end) }))
+      .orderBy('account_id', 'desc')
+      .orderBy('sequence', 'desc')
+      .limit(left)
+      .execute()
+    left -= rows.length
+    // Of these it is only known when a person said so, maybe days later. A clock that was set back is no reason to have been fast.
+    for (const { accepted_at: acceptedAt, published_at: publishedAt, reason } of rows)
+      if (publishedAt !== null && reason !== 'marked_arrived') took.push(Math.max(0, publishedAt - acceptedAt))
   }
   return took.slice(0, MOST_MESSAGES)
 }
@@ -165,25 +165,4 @@ function summaryOf(took: readonly number[]): Latency {
   const sorted = [...took].sort((one, other) => one - other)
   const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0
   return { messages: sorted.length, p50Ms: at(0.5), p95Ms: at(0.95) }
-}
-
-async function readTook({ database }: Store, accountId: AccountId, span: Span): Promise<readonly number[]> {
-  const rows = await database
-    .selectFrom('message')
-    .select(sql<number>`published_at - accepted_at`.as('took'))
-    .where('account_id', '=', accountId)
-    .where('sequence', '>=', span.from)
-    .where('sequence', '<', span.before)
-    .where('published_at', 'is not', null)
-    // Of these it is only known when a person said so, maybe days later.
-    .where((where) => where.or([where('reason', 'is', null), where('reason', '<>', 'marked_arrived')]))
-    .orderBy('sequence', 'desc')
-    .execute()
-  // A clock that was set back is no reason to have been fast.
-  return rows.map(({ took }) => Math.max(0, took))
-}
-
-async function endOfRows({ database: tables, engine }: Store, span: Span): Promise<Sequence | null> {
-  const newest = await edgeOf({ tables, engine }, 'message', { span, newest: true })
-  return newest ? newest.sequence + 1 : null
 }

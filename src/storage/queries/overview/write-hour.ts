@@ -1,4 +1,4 @@
-import type { ConnectionId, Instant } from '../../../core/ids.ts'
+import type { Instant } from '../../../core/ids.ts'
 import type { Reader, Reading } from '../store.ts'
 import { ALL_CONNECTIONS, HourTally, type ReasonRow, reasonKey, type TallyRow, tallyKey } from './hour-tally.ts'
 import { firstWhole } from './hours.ts'
@@ -12,78 +12,65 @@ interface CountedHour {
   readonly tally: HourTally
 }
 
-/** Keeps the figures of an hour, in one transaction. Only what has changed is written: mostly little has. */
-export async function writeHour({ tables }: Pick<Reading, 'tables'>, counted: CountedHour): Promise<void> {
+/** Keeps the figures of an hour, in one transaction. Only those of accounts are written that have changed: mostly few have. */
+export async function writeHour(
+  { tables }: Pick<Reading, 'tables'>,
+  { hour, countedAt, tally }: CountedHour,
+): Promise<void> {
   const kept = {
-    counts: await tables.selectFrom('tally').selectAll().where('hour', '=', counted.hour).execute(),
-    reasons: await tables.selectFrom('tally_reason').selectAll().where('hour', '=', counted.hour).execute(),
+    counts: await tables.selectFrom('tally').selectAll().where('hour', '=', hour).execute(),
+    reasons: await tables.selectFrom('tally_reason').selectAll().where('hour', '=', hour).execute(),
   }
-  const isWhole = counted.hour >= firstWhole(counted.countedAt)
-  const figures = isWhole ? counted : { ...counted, tally: withoutLosses(counted.tally, kept) }
+  const { counts, reasons } = hour >= firstWhole(countedAt) ? tally : withoutLosses(tally, kept)
   const write = async (within: Reader) => {
     // The hour first: a person's action that corrects its figures locks it, too.
     await within
       .insertInto('tally_hour')
-      .values({ hour: counted.hour, counted_at: counted.countedAt })
-      .onConflict((same) => same.column('hour').doUpdateSet({ counted_at: counted.countedAt }))
+      .values({ hour, counted_at: countedAt })
+      .onConflict((same) => same.column('hour').doUpdateSet({ counted_at: countedAt }))
       .execute()
-    await writeCounts(within, figures, kept.counts)
-    await writeReasons(within, figures, kept.reasons)
+    await writeRows(
+      within,
+      'tally',
+      [...counts.values()].map((row) => ({ ...row, hour })),
+      kept.counts,
+    )
+    await writeRows(
+      within,
+      'tally_reason',
+      [...reasons.values()].map((row) => ({ ...row, hour })),
+      kept.reasons,
+    )
   }
   await (tables.isTransaction ? write(tables) : tables.transaction().execute(write))
 }
 
-async function writeCounts(tables: Reader, { hour, tally }: CountedHour, kept: readonly TallyRow[]): Promise<void> {
-  const before = new Map(kept.map((row) => [tallyKey(row), row.count]))
-  const changed = [...tally.counts].filter(([key, row]) => before.get(key) !== row.count)
-  for (const rows of chunks(changed)) {
+type Figures = (TallyRow | ReasonRow) & { readonly hour: Instant }
+
+// biome-ignore lint/complexity/useMaxParams: a table, and its rows before and after
+async function writeRows(
+  tables: Reader,
+  table: 'tally' | 'tally_reason',
+  found: readonly Figures[],
+  kept: readonly Figures[],
+): Promise<void> {
+  const [after, before] = [textOfEach(found), textOfEach(kept)]
+  const changed = new Set([...after.keys(), ...before.keys()].filter((id) => after.get(id) !== before.get(id)))
+  const { hour } = found[0] ?? kept[0] ?? { hour: 0 }
+  for (const ids of chunks([...changed]))
+    await tables.deleteFrom(table).where('hour', '=', hour).where('account_id', 'in', ids).execute()
+  for (const rows of chunks(found.filter((row) => changed.has(row.account_id))))
     await tables
-      .insertInto('tally')
-      .values(rows.map(([, row]) => ({ ...row, hour })))
-      .onConflict((same) =>
-        same
-          .columns(['account_id', 'connection_id', 'hour', 'state'])
-          .doUpdateSet((row) => ({ count: row.ref('excluded.count') })),
-      )
+      .insertInto(table as 'tally')
+      .values(rows as (TallyRow & { hour: Instant })[])
       .execute()
-  }
-  for (const gone of kept.filter((row) => !tally.counts.has(tallyKey(row)))) {
-    await tables
-      .deleteFrom('tally')
-      .where('account_id', '=', gone.account_id)
-      .where('connection_id', '=', gone.connection_id)
-      .where('hour', '=', hour)
-      .where('state', '=', gone.state)
-      .execute()
-  }
 }
 
-async function writeReasons(tables: Reader, { hour, tally }: CountedHour, kept: readonly ReasonRow[]): Promise<void> {
-  const before = new Map(kept.map((row) => [reasonKey(row), row]))
-  const changed = [...tally.reasons].filter(([key, row]) => {
-    const known = before.get(key)
-    return known?.count !== row.count || known.latest_at !== row.latest_at
-  })
-  for (const rows of chunks(changed)) {
-    await tables
-      .insertInto('tally_reason')
-      .values(rows.map(([, row]) => ({ ...row, hour })))
-      .onConflict((same) =>
-        same
-          .columns(['account_id', 'hour', 'state', 'reason'])
-          .doUpdateSet((row) => ({ count: row.ref('excluded.count'), latest_at: row.ref('excluded.latest_at') })),
-      )
-      .execute()
-  }
-  for (const gone of kept.filter((row) => !tally.reasons.has(reasonKey(row)))) {
-    await tables
-      .deleteFrom('tally_reason')
-      .where('account_id', '=', gone.account_id)
-      .where('hour', '=', hour)
-      .where('state', '=', gone.state)
-      .where('reason', '=', gone.reason)
-      .execute()
-  }
+/** The figures of each account, to be compared. */
+function textOfEach(rows: readonly Figures[]) {
+  const accounts = Map.groupBy(rows, (row) => row.account_id)
+  const textOf = (row: Figures) => JSON.stringify(Object.entries(row).sort())
+  return new Map([...accounts].map(([id, own]) => [id, own.map(textOf).sort().join()]))
 }
 
 interface Kept {
@@ -101,13 +88,11 @@ function withoutLosses(found: HourTally, kept: Kept): HourTally {
   const counts = new Map([...found.counts].filter(([, row]) => isPart(row)))
   for (const row of kept.counts.filter((one) => isPart(one) && one.state !== 'waiting'))
     if (row.count > (counts.get(tallyKey(row))?.count ?? 0)) counts.set(tallyKey(row), row)
-  for (const { account_id: accountId, connection_id: id, state, count } of counts.values())
-    tally.add({ accountId, connectionId: id === ALL_CONNECTIONS ? null : (id as ConnectionId), state, count })
+  for (const row of counts.values()) tally.add(row)
   const reasons = new Map(found.reasons)
   for (const row of kept.reasons)
     if (row.count > (reasons.get(reasonKey(row))?.count ?? 0)) reasons.set(reasonKey(row), row)
-  for (const { account_id: accountId, state, reason, count, latest_at: latestAt } of reasons.values())
-    tally.addReason({ accountId, state, reason, count, latestAt })
+  for (const row of reasons.values()) tally.addReason(row)
   return tally
 }
 
