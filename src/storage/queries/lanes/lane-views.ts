@@ -1,20 +1,18 @@
-import { sql } from 'kysely'
 import type { AccountId, MessageId } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
+import { NO_FILTER } from '../../../core/ports/console/api-log.ts'
 import type { LaneViews, OfMessage } from '../../../core/ports/console/lanes.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { readPage } from '../api-log/read-page.ts'
 import { cancelMessage, resolveMessage, retryMessage } from '../messages/change-message.ts'
-import { HAS_ENDED_BADLY } from '../messages/message-view.ts'
 import { RESEND_FACTS, toResendFacts } from '../messages/send-again.ts'
-import { type Reader, type Reading, type Store, snapshot } from '../store.ts'
+import type { Reader, Store } from '../store.ts'
 import { createCancelling, createLaneChanges } from './change-lane.ts'
 import { findPlaces } from './find-places.ts'
 import { findOldestWait, listWaiting } from './list-waiting.ts'
 import { listLanes, readLane } from './read-lanes.ts'
 
 const PAGE = 20
-
-const MOST_SCANNED = 5_000
 
 /** Connections and lanes for the console, over any engine. */
 export function createLaneViews(store: Store): LaneViews {
@@ -58,60 +56,22 @@ async function changeOwn<Result>(
   return make(own.id)
 }
 
-type Wanted = Parameters<LaneViews['listUnresolved']>[0]
-
-function listUnresolved(store: Store, wanted: Wanted): ReturnType<LaneViews['listUnresolved']> {
-  return snapshot(store, async (tables) => {
-    const { found, goesOnBelow } = await find({ tables, engine: store.engine }, wanted)
-    const rows = found.length === 0 ? [] : await read(tables, wanted.accountId, found)
-    const items = rows.map(({ body_deleted_at, has_connection, is_blocked, ...row }) => ({
-      ...row,
-      ...toResendFacts({ body_deleted_at, has_connection, is_blocked }),
-    }))
-    return { items, next: goesOnBelow === null ? null : String(goesOnBelow) }
-  })
-}
-
-/**
- * One index holds the unresolved messages of all accounts, and is usually short. Where other accounts have many in between,
- * the rest are searched among all messages of this account that ended badly: an index per account would cost every acceptance
- * more.
- */
-async function find({ tables, engine }: Reading, { accountId, connectionId, after }: Wanted) {
-  const fits = (row: { account_id: AccountId; connection_id: unknown }) =>
-    row.account_id === accountId && (connectionId === null || row.connection_id === connectionId)
-  const ofAll = await unresolvedBelow(tables, before(after)).execute()
-  let found = ofAll.filter(fits).map(({ sequence }) => sequence)
-  let lowest = ofAll.length < MOST_SCANNED ? null : (ofAll.at(-1)?.sequence ?? null)
-  if (lowest !== null && found.length <= PAGE) {
-    const own = await endedBadlyBelow({ tables, engine }, accountId, lowest).execute()
-    const further = own.filter((row) => row.state === 'UNCONFIRMED' && row.resolved_at === null && fits(row))
-    found = [...found, ...further.map(({ sequence }) => sequence)]
-    lowest = own.length < MOST_SCANNED ? null : (own.at(-1)?.sequence ?? null)
-  }
-  return { found: found.slice(0, PAGE), goesOnBelow: found.length > PAGE ? (found[PAGE - 1] ?? null) : lowest }
-}
-
-function unresolvedBelow(tables: Reader, sequence: Sequence) {
-  return tables
-    .selectFrom('message')
-    .select(['sequence', 'account_id', 'connection_id'])
-    .where('state', '=', sql.lit('UNCONFIRMED'))
-    .where('resolved_at', 'is', null)
-    .where('sequence', '<', sequence)
-    .orderBy('sequence', 'desc')
-    .limit(MOST_SCANNED)
-}
-
-function endedBadlyBelow({ tables, engine }: Reading, accountId: AccountId, sequence: Sequence) {
-  return tables
-    .selectFrom('message')
-    .select(['sequence', 'account_id', 'connection_id', 'state', 'resolved_at'])
-    .where(engine.ofAccount(accountId, { from: 0, before: sequence }))
-    .where(HAS_ENDED_BADLY)
-    .orderBy('account_id', 'desc')
-    .orderBy('sequence', 'desc')
-    .limit(MOST_SCANNED)
+async function listUnresolved(
+  store: Store,
+  { accountId, connectionId, after }: Parameters<LaneViews['listUnresolved']>[0],
+): ReturnType<LaneViews['listUnresolved']> {
+  const search = { accountId, connectionId, filter: { ...NO_FILTER, view: 'attention' as const } }
+  const { entries, next } = await readPage(store, search, { cursor: after, limit: PAGE })
+  const found = await store.engine.locateMany(
+    store.database,
+    entries.flatMap(({ messageId }) => messageId ?? []),
+  )
+  const rows = found.size === 0 ? [] : await read(store.database, accountId, [...found.values()])
+  const items = rows.map(({ body_deleted_at, has_connection, is_blocked, ...row }) => ({
+    ...row,
+    ...toResendFacts({ body_deleted_at, has_connection, is_blocked }),
+  }))
+  return { items, next }
 }
 
 function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence[]) {
@@ -126,8 +86,4 @@ function read(tables: Reader, accountId: AccountId, sequences: readonly Sequence
     .where('m.sequence', 'in', sequences)
     .orderBy('m.sequence', 'desc')
     .execute()
-}
-
-function before(cursor: string | null): Sequence {
-  return cursor !== null && /^\d{1,16}$/.test(cursor) ? Number(cursor) : Number.MAX_SAFE_INTEGER
 }
