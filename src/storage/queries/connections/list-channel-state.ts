@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { ChannelState } from '../../../core/ports/channel-state.ts'
 import { Refusal } from '../../../core/refusals.ts'
+import { pages } from '../pages.ts'
 import type { Tables } from '../tables.generated.ts'
 
 export interface RememberedEntry {
@@ -48,19 +49,15 @@ export async function* listChannelMemory(
 ): AsyncIterable<RememberedEntry> {
   if (wanted.number !== null) await refuseUnknown(database, wanted.number)
   if (wanted.limit === 0) return
-  let after = wanted.limit === null ? 0 : await beforeNewest(database, wanted, wanted.limit)
-  for (;;) {
-    const rows = await selectWanted(database, wanted)
+  const from = wanted.limit === null ? 0 : await beforeNewest(database, wanted, wanted.limit)
+  const read = (last: (RememberedEntry & { readonly position: number }) | null) =>
+    selectWanted(database, wanted)
       .select(['r.position', 'c.number as connection', 'r.key', 'r.value', 'r.at'])
-      .where('r.position', '>', after)
+      .where('r.position', '>', last?.position ?? from)
       .orderBy('r.position')
       .limit(PAGE)
       .execute()
-    for (const { position: _, ...entry } of rows) yield entry
-    const last = rows.at(-1)
-    if (!last || rows.length < PAGE) return
-    after = last.position
-  }
+  for await (const rows of pages(PAGE, read)) for (const { position: _, ...entry } of rows) yield entry
 }
 
 function selectWanted(database: Kysely<Tables>, { kind, accountId, number }: WantedMemory) {

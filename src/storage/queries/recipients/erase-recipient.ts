@@ -11,17 +11,10 @@ import { Refusal } from '../../../core/refusals.ts'
 import { counted } from '../../../format/counted.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
 import { cancelMessage } from '../messages/change-message.ts'
+import { pages } from '../pages.ts'
 import { addTimelineEntry, type Change, change, type Store, writeAudit } from '../store.ts'
 import { hideBlock } from './block-lists.ts'
-import {
-  memoriesAbout,
-  messagesTo,
-  namesOf,
-  type OfRecipient,
-  type OnProgress,
-  requestsAbout,
-  someAtATime,
-} from './find-traces.ts'
+import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, requestsAbout } from './find-traces.ts'
 
 const READ_AT_ONCE = 5_000
 const ERASED_AT_ONCE = 100
@@ -274,20 +267,17 @@ async function eraseNotices(store: Store, of: OfRecipient, actor: Actor): Promis
 }
 
 async function* noticesAbout({ database }: Store, of: OfRecipient): AsyncGenerator<readonly number[]> {
-  const all = someAtATime(0, READ_AT_ONCE, {
-    read: (after) =>
-      database
-        .selectFrom('notice')
-        .select(['position', 'data'])
-        .where('account_id', '=', of.accountId)
-        .where('message_sequence', 'is not', null)
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(READ_AT_ONCE)
-        .execute(),
-    placeOf: ({ position }) => position,
-  })
-  for await (const found of all) {
+  const read = (last: { readonly position: number; readonly data: string } | null) =>
+    database
+      .selectFrom('notice')
+      .select(['position', 'data'])
+      .where('account_id', '=', of.accountId)
+      .where('message_sequence', 'is not', null)
+      .where('position', '>', last?.position ?? 0)
+      .orderBy('position')
+      .limit(READ_AT_ONCE)
+      .execute()
+  for await (const found of pages(READ_AT_ONCE, read, yieldToWriters)) {
     const about = found.filter(({ data }) => isAbout(data, of.recipient))
     if (about.length > 0) yield about.map(({ position }) => position)
   }

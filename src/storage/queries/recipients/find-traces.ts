@@ -4,6 +4,7 @@ import { mentionsNumber } from '../../../core/message/erased.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { Span } from '../engine.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
+import { pages } from '../pages.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 
@@ -56,31 +57,7 @@ async function* accepted<Row extends { readonly sequence: number }>(
   read: (span: Span) => Promise<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {
   for (const { from, before } of (await engine.spans(database)).toReversed())
-    yield* someAtATime(from - 1, atOnce, {
-      read: (after) => read({ from: after + 1, before }),
-      placeOf: ({ sequence }) => sequence,
-    })
-}
-
-interface Walk<Row> {
-  readonly read: (after: number) => Promise<readonly Row[]>
-  readonly placeOf: (row: Row) => number
-}
-
-/** Yields rows in order and lets other writers run between two queries. It also yields an empty result. */
-export async function* someAtATime<Row>(
-  from: number,
-  atOnce: number,
-  { read, placeOf }: Walk<Row>,
-): AsyncGenerator<readonly Row[]> {
-  for (let after = from; ; ) {
-    const found = await read(after)
-    yield found
-    const last = found.at(-1)
-    if (!last || found.length < atOnce) return
-    after = placeOf(last)
-    await yieldToWriters()
-  }
+    yield* pages<Row>(atOnce, (last) => read({ from: last ? last.sequence + 1 : from, before }), yieldToWriters)
 }
 
 type RequestRow = Selectable<Tables['request']>
@@ -119,18 +96,15 @@ export async function* memoriesAbout(
 ): AsyncGenerator<readonly MemoryRow[]> {
   const connections = await database.selectFrom('connection').select('id').where('account_id', '=', accountId).execute()
   const own = new Set<ConnectionId>(connections.map(({ id }) => id))
-  const all = someAtATime(0, MEMORIES_AT_ONCE, {
-    read: (after) =>
-      database
-        .selectFrom('channel_memory')
-        .selectAll()
-        .where('position', '>', after)
-        .orderBy('position')
-        .limit(MEMORIES_AT_ONCE)
-        .execute(),
-    placeOf: ({ position }) => position,
-  })
-  for await (const found of all) {
+  const read = (last: MemoryRow | null) =>
+    database
+      .selectFrom('channel_memory')
+      .selectAll()
+      .where('position', '>', last?.position ?? 0)
+      .orderBy('position')
+      .limit(MEMORIES_AT_ONCE)
+      .execute()
+  for await (const found of pages(MEMORIES_AT_ONCE, read, yieldToWriters)) {
     const about = found.filter(
       ({ connection_id: id, key, value }) =>
         own.has(id) && (isKnown(key, known) || known.has(value) || mentionsNumber(`${key}\n${value}`, recipient)),

@@ -1,3 +1,4 @@
+import { pages } from '../pages.ts'
 import type { Store } from '../store.ts'
 import type { Findings } from './findings.ts'
 
@@ -30,4 +31,12 @@ export async function inBatch<Result>({ rest }: Verification, work: () => Promis
   const result = await work()
   await rest(performance.now() - begunAt)
   return result
+}
+
+/** Each page in a batch. */
+export function inPages<Row>(
+  verification: Verification,
+  read: (last: Row | null) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  return pages<Row>(ROWS_AT_ONCE, (last) => inBatch(verification, () => read(last)))
 }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { MESSAGE_STATES } from '../../../core/message/message.ts'
 import type { Reader, Span } from '../engine.ts'
 import { snapshot } from '../store.ts'
-import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
+import { inPages, ROWS_AT_ONCE, type Verification } from './verification.ts'
 
 interface MessageRow {
   readonly sequence: number
@@ -28,15 +28,13 @@ export async function verifyMessages(verification: Verification): Promise<number
   const known = new KnownRows()
   let rows = 0
   for (const span of await store.engine.spans(store.database)) {
-    let before: number | null = span.before
-    while (before !== null) {
-      const past: number = before
-      const page: readonly MessageRow[] = await inBatch(verification, () =>
-        snapshot(store, (tables) => verifyPage(verification, tables, { known, span: { ...span, before: past } })),
-      )
+    const read = (last: MessageRow | null) => {
+      const before = last?.sequence ?? span.before
+      return snapshot(store, (tables) => verifyPage(verification, tables, { known, span: { ...span, before } }))
+    }
+    for await (const page of inPages(verification, read)) {
       rows += page.length
       onProgress({ doing: 'messages', rows })
-      before = page.length === ROWS_AT_ONCE ? (page.at(-1)?.sequence ?? null) : null
     }
   }
   return rows

@@ -1,56 +1,56 @@
 import { sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import { snapshot } from '../store.ts'
-import { inBatch, ROWS_AT_ONCE, type Verification } from './verification.ts'
+import { inBatch, inPages, ROWS_AT_ONCE, type Verification } from './verification.ts'
 import { ask } from './verify-messages.ts'
+
+interface OpenAttempt {
+  readonly connection_id: string
+  readonly sequence: number
+  readonly found: string | null
+  readonly state: string | null
+}
 
 /** Open attempts: few rows, each of which blocks a lane if it is wrong. */
 export async function verifyOpenAttempts(verification: Verification): Promise<void> {
   const { store, findings } = verification
-  for (let after: string | null = ''; after !== null; ) {
-    const from: string = after
-    const rows: readonly { connection_id: string; sequence: number; found: string | null; state: string | null }[] =
-      await inBatch(verification, () =>
-        snapshot(store, (tables) =>
-          ask(
-            tables,
-            sql`select o.connection_id, o.message_sequence as sequence, m.connection_id as found, m.state
-              from (select * from open_attempt where connection_id > ${from} order by connection_id limit ${ROWS_AT_ONCE}) o
-              left join message m on m.sequence = o.message_sequence order by o.connection_id`,
-          ),
-        ),
-      )
+  const read = (last: OpenAttempt | null) =>
+    snapshot(store, (tables) =>
+      ask<OpenAttempt>(
+        tables,
+        sql`select o.connection_id, o.message_sequence as sequence, m.connection_id as found, m.state
+          from (select * from open_attempt where connection_id > ${last?.connection_id ?? ''} order by connection_id limit ${ROWS_AT_ONCE}) o
+          left join message m on m.sequence = o.message_sequence order by o.connection_id`,
+      ),
+    )
+  for await (const rows of inPages(verification, read)) {
     for (const { connection_id, sequence, found, state } of rows) {
       if (found === connection_id && state === 'QUEUED') continue
       const what =
         found === null ? 'is not there' : found === connection_id ? `is ${String(state)}` : 'is of another lane'
       findings.add('attempt_astray', `connection ${connection_id}: the message with the number ${sequence} ${what}`)
     }
-    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
   }
 }
 
 export async function verifyIdempotency(verification: Verification): Promise<void> {
   const { store, findings, onProgress } = verification
-  let place: { readonly account_id: string; readonly key: string } | null = { account_id: '', key: '' }
-  for (let count = 0; place !== null; ) {
-    const { account_id, key }: { account_id: string; key: string } = place
-    const rows: readonly { account_id: string; key: string; is_there: number }[] = await inBatch(verification, () =>
-      snapshot(store, (tables) =>
-        ask(
-          tables,
-          sql`select i.account_id, i.key, case when exists (select 1 from message m where m.sequence = i.message_sequence
-                and m.account_id = i.account_id) then 1 else 0 end as is_there
-            from (select * from idempotency where (account_id, key) > (${account_id}, ${key})
-              order by account_id, key limit ${ROWS_AT_ONCE}) i order by i.account_id, i.key`,
-        ),
+  const read = (last: { account_id: string; key: string; is_there: number } | null) =>
+    snapshot(store, (tables) =>
+      ask<NonNullable<typeof last>>(
+        tables,
+        sql`select i.account_id, i.key, case when exists (select 1 from message m where m.sequence = i.message_sequence
+              and m.account_id = i.account_id) then 1 else 0 end as is_there
+          from (select * from idempotency where (account_id, key) > (${last?.account_id ?? ''}, ${last?.key ?? ''})
+            order by account_id, key limit ${ROWS_AT_ONCE}) i order by i.account_id, i.key`,
       ),
     )
+  let count = 0
+  for await (const rows of inPages(verification, read)) {
     for (const row of rows)
       if (row.is_there === 0) findings.add('key_without_message', `a key of account ${row.account_id}`)
     count += rows.length
     onProgress({ doing: 'idempotency keys', rows: count })
-    place = rows.length === ROWS_AT_ONCE ? (rows.at(-1) ?? null) : null
   }
 }
 
@@ -84,21 +84,15 @@ export interface SpooledFile {
 
 /** The fetched files that wait in this spool, some at a time. `spool` null: there is only one. */
 export async function* spooledFiles(verification: Verification, spool: string | null): AsyncGenerator<SpooledFile> {
-  for (let after: number | null = -1; after !== null; ) {
-    const from: number = after
-    const ours = spool === null ? sql`` : sql`and spool = ${spool}`
-    const rows: readonly { message_sequence: number; path: string | null; size_bytes: number | null }[] = await inBatch(
-      verification,
-      () =>
-        ask(
-          verification.store.database,
-          sql`select message_sequence, path, size_bytes from media where state = 'ready' and message_sequence > ${from} ${ours}
-            order by message_sequence limit ${ROWS_AT_ONCE}`,
-        ),
+  const ours = spool === null ? sql`` : sql`and spool = ${spool}`
+  const read = (last: { message_sequence: number; path: string | null; size_bytes: number | null } | null) =>
+    ask<NonNullable<typeof last>>(
+      verification.store.database,
+      sql`select message_sequence, path, size_bytes from media where state = 'ready' and message_sequence > ${last?.message_sequence ?? -1} ${ours}
+        order by message_sequence limit ${ROWS_AT_ONCE}`,
     )
+  for await (const rows of inPages(verification, read))
     for (const { path, size_bytes } of rows) if (path !== null) yield { path, sizeBytes: size_bytes }
-    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.message_sequence ?? null) : null
-  }
 }
 
 export interface StoredDeviceSession {
@@ -114,17 +108,12 @@ const SESSIONS = sql`select s.connection_id, c.account_id, c.number, s.data_key,
 
 /** What is stored of linked devices, without their keys. */
 export async function* storedSessions(verification: Verification): AsyncGenerator<StoredDeviceSession> {
-  for (let after: string | null = ''; after !== null; ) {
-    const from: string = after
-    const rows: readonly StoredDeviceSession[] = await inBatch(verification, () =>
-      ask(
-        verification.store.database,
-        sql`${SESSIONS} where s.connection_id > ${from} order by s.connection_id limit ${ROWS_AT_ONCE}`,
-      ),
+  const read = (last: StoredDeviceSession | null) =>
+    ask<StoredDeviceSession>(
+      verification.store.database,
+      sql`${SESSIONS} where s.connection_id > ${last?.connection_id ?? ''} order by s.connection_id limit ${ROWS_AT_ONCE}`,
     )
-    yield* rows
-    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1)?.connection_id ?? null) : null
-  }
+  for await (const rows of inPages(verification, read)) yield* rows
 }
 
 /** As it is stored now; null: it was unlinked. */
@@ -148,16 +137,11 @@ export async function* sessionKeys(
   verification: Verification,
   connectionId: ConnectionId,
 ): AsyncGenerator<StoredSessionKey> {
-  for (let after: Pick<StoredSessionKey, 'kind' | 'id'> | null = { kind: '', id: '' }; after !== null; ) {
-    const { kind, id }: Pick<StoredSessionKey, 'kind' | 'id'> = after
-    const rows: readonly StoredSessionKey[] = await inBatch(verification, () =>
-      ask(
-        verification.store.database,
-        sql`select kind, id, value from channel_session_key
-          where connection_id = ${connectionId} and (kind, id) > (${kind}, ${id}) order by kind, id limit ${ROWS_AT_ONCE}`,
-      ),
+  const read = (last: StoredSessionKey | null) =>
+    ask<StoredSessionKey>(
+      verification.store.database,
+      sql`select kind, id, value from channel_session_key
+        where connection_id = ${connectionId} and (kind, id) > (${last?.kind ?? ''}, ${last?.id ?? ''}) order by kind, id limit ${ROWS_AT_ONCE}`,
     )
-    yield* rows
-    after = rows.length === ROWS_AT_ONCE ? (rows.at(-1) ?? null) : null
-  }
+  for await (const rows of inPages(verification, read)) yield* rows
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { Instant } from '../../../core/ids.ts'
 import {
   NOTIFIED_AFTER_MS,
@@ -7,8 +7,8 @@ import {
 } from '../../../core/notifications/token-notifications.ts'
 import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import { yieldToWriters } from '../messages/cancel-waiting.ts'
+import { pages } from '../pages.ts'
 import type { Store } from '../store.ts'
-import type { Tables } from '../tables.generated.ts'
 import { claimDue } from './claim-due.ts'
 import { fanOut, MOST_WAITING } from './fan-out.ts'
 import { recordTries } from './record-tries.ts'
@@ -36,35 +36,23 @@ export function createDeliveries(store: Store, { mostWaiting = MOST_WAITING } = 
  */
 async function announceTokens(store: Store): Promise<void> {
   const now = store.now()
-  let after: Place | null = null
-  do {
-    const rows = await readEnding(store, now, after)
-    const notices = rows.flatMap((row) => {
-      const { id, name, prefix } = row
-      const token = {
-        id,
-        name,
-        prefix,
-        accountId: row.account_id,
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-      }
-      return tokenNotification(token, now) ?? []
-    })
-    if (notices.length > 0) {
-      await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
-      await yieldToWriters()
-    }
-    after = rows.length < TOKENS_AT_ONCE ? null : (rows.at(-1) ?? null)
-  } while (after !== null)
+  for await (const tokens of pages<EndingToken>(
+    TOKENS_AT_ONCE,
+    (last) => readEnding(store, now, last),
+    yieldToWriters,
+  )) {
+    const notices = tokens.flatMap((token) => tokenNotification(token, now) ?? [])
+    if (notices.length > 0) await store.database.transaction().execute((tables) => writeNotices({ tables }, notices))
+  }
 }
 
-type Place = Pick<Selectable<Tables['token']>, 'id' | 'expires_at'>
+type EndingToken = Parameters<typeof tokenNotification>[0]
 
-function readEnding({ database }: Store, now: Instant, after: Place | null) {
+function readEnding({ database }: Store, now: Instant, last: EndingToken | null) {
   return database
     .selectFrom('token as t')
-    .select(['t.id', 't.account_id', 't.name', 't.prefix', 't.created_at', 't.expires_at'])
+    .select(['t.id', 't.name', 't.prefix'])
+    .select(['t.account_id as accountId', 't.created_at as createdAt', 't.expires_at as expiresAt'])
     .where('t.deleted_at', 'is', null)
     .where('t.expires_at', '>', now - NOTIFIED_AFTER_MS)
     .where('t.expires_at', '<=', now + Math.max(...NOTIFIED_DAYS_AHEAD) * DAY_MS)
@@ -77,14 +65,8 @@ function readEnding({ database }: Store, now: Instant, after: Place | null) {
           .where('w.kind', 'in', ['token.expiring', 'token.expired']),
       ),
     )
-    .$if(after !== null, (query) =>
-      query.where((where) => {
-        const { id, expires_at } = after as Place
-        return where.or([
-          where('t.expires_at', '>', expires_at),
-          where.and([where('t.expires_at', '=', expires_at), where('t.id', '>', id)]),
-        ])
-      }),
+    .$if(last !== null, (query) =>
+      query.where(sql<SqlBool>`(t.expires_at, t.id) > (${last?.expiresAt ?? 0}, ${last?.id ?? ''})`),
     )
     .orderBy('t.expires_at')
     .orderBy('t.id')
