@@ -234,8 +234,8 @@ export class Application {
         version: packageFile.version,
       },
       limits: settings,
-      refusedByChannel: (name, type) =>
-        channels.get(name)?.capabilities.types.includes(type) ? null : 'type_unsupported_by_channel',
+      sendable: () =>
+        [...channels].flatMap(([name, { capabilities }]) => capabilities.types.map((type) => `${name}/${type}`)),
       hashRecipient: createRecipientHash(() => {
         if (!this.#secrets) throw new Error('A recipient was looked up before the key ring was open')
         return this.#secrets

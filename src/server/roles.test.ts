@@ -39,7 +39,7 @@ class SharedStorage {
       path,
       clock: systemClock,
       limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-      refusedByChannel: (channel, type) => this.opened[0]?.refusedByChannel(channel, type) ?? null,
+      sendable: () => this.opened[0]?.sendable() ?? [],
       onBroken: () => {},
       onError: () => {},
     })

@@ -7,6 +7,7 @@ import type { SpoolId, WorkerId } from '../../src/core/ids.ts'
 import { PostgresStorage } from '../../src/storage/postgres/index.ts'
 import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
+import { SENDABLE } from '../support/sendable.ts'
 import { HandClock } from './hand-clock.ts'
 import { ANNA, addSender, type Sender, type StorageWorld, type WorldOptions } from './storage-world.ts'
 import { connectAsTest, WorldDatabase } from './world-database.ts'
@@ -77,7 +78,7 @@ async function worldIn(
       worker: { id: worker, host: 'here', pid: process.pid, roles: ['api', 'dispatch'], version: '0' },
       spool,
       limits: { maxWaitingPerConnection, maxWaitingPerAccount },
-      refusedByChannel: () => null,
+      sendable: () => SENDABLE,
       onError: () => {},
     })
     processes.push(storage)

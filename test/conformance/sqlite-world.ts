@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createBlockLists } from '../../src/storage/queries/recipients/block-lists.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../src/storage/sqlite/queries/open-administration.ts'
+import { SENDABLE } from '../support/sendable.ts'
 import { HandClock } from './hand-clock.ts'
 import type { StorageWorld, WorldOptions } from './storage-world.ts'
 
@@ -19,7 +20,7 @@ export async function newSqliteWorld({
     path,
     clock,
     limits: { maxWaitingPerConnection, maxWaitingPerAccount },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     onBroken: () => {},
     onError: () => {},
   })

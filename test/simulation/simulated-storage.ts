@@ -8,6 +8,10 @@ import type { Clock } from '../../src/core/ports/clock.ts'
 import { createLaneViews } from '../../src/storage/queries/lanes/lane-views.ts'
 import { SqliteStorage } from '../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../src/storage/sqlite/queries/open-administration.ts'
+import { sendableOver } from '../support/sendable.ts'
+import { NETWORKS, UPLOADING_NETWORKS } from './simulated-network.ts'
+
+const SENDABLE = sendableOver([...NETWORKS, ...UPLOADING_NETWORKS].map(({ name }) => name))
 
 /**
  * The real storage, and a person's tool beside it as another process. On a file, because a database in memory has no
@@ -24,7 +28,7 @@ export class SimulatedStorage {
       path,
       clock,
       limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-      refusedByChannel: () => null,
+      sendable: () => SENDABLE,
       onBroken: () => {},
       onError: () => {},
     })

@@ -1,5 +1,4 @@
 import type { ConnectionId, MessageId, WorkerId } from '../../core/ids.ts'
-import type { MessageType } from '../../core/message/message.ts'
 import type { BlockedRecipients } from '../../core/ports/blocked-recipients.ts'
 import type { ChannelEvents } from '../../core/ports/channel.ts'
 import type { ChannelConnections } from '../../core/ports/channel-connections.ts'
@@ -15,7 +14,6 @@ import type { Retention } from '../../core/ports/retention.ts'
 import type { KeyFacts } from '../../core/ports/secrets.ts'
 import type { SessionRows } from '../../core/ports/session-store.ts'
 import type { Watch } from '../../core/ports/watch.ts'
-import type { RefusalCode } from '../../core/refusals.ts'
 import type { Committed, StorageFigures } from '../../observability/storage-figures.ts'
 import type { StorageHealth } from '../../storage/queries/storage-health.ts'
 
@@ -31,8 +29,8 @@ export interface StorageOptions {
   }
   /** How many messages may wait; 0 means no limit. */
   readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }
-  /** Why a channel does not take messages of a type; null when it does. */
-  readonly refusedByChannel: (channel: string, type: MessageType) => RefusalCode | null
+  /** What can be sent, as `channel/type`. Asked once the channels are made. */
+  readonly sendable: () => readonly string[]
   /** For who was erased and had asked to stop. */
   readonly hashRecipient: HashRecipient
   /** The data can no longer be trusted: this process should end and a fresh one be started. */

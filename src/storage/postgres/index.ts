@@ -55,7 +55,8 @@ interface PostgresStorageOptions {
   readonly worker: WorkerFacts
   readonly spool: SpoolId
   readonly limits: IntakeLimits
-  readonly refusedByChannel: ConstructorParameters<typeof PostgresIntake>[0]['refusedByChannel']
+  /** What can be sent, as `channel/type`. Asked once the channels are made. */
+  readonly sendable: () => readonly string[]
   /** After each commit of acceptances or steps; must be quick. */
   readonly onCommit?: (committed: {
     readonly operation: 'accept' | 'step'
@@ -146,7 +147,7 @@ export class PostgresStorage {
       clock: this.clock,
       health: this.health,
       limits: options.limits,
-      refusedByChannel: options.refusedByChannel,
+      sendable: options.sendable,
       acceptingProcesses: () => this.#accepting,
     })
     this.lanes = new PostgresLanes({

@@ -62,7 +62,8 @@ interface SqliteStorageOptions {
   readonly path: string
   readonly clock: Clock
   readonly limits: IntakeLimits
-  readonly refusedByChannel: ConstructorParameters<typeof SqliteIntake>[0]['refusedByChannel']
+  /** What can be sent, as `channel/type`. Asked once the channels are made. */
+  readonly sendable: () => readonly string[]
   /** The disk can no longer be trusted: the process should end, so that its supervisor starts a fresh one. */
   readonly onBroken: (error: unknown) => void
   /** Maintenance failed; it is retried. */
@@ -157,7 +158,7 @@ export class SqliteStorage {
       tail: this.#tail,
       clock: options.clock,
       limits: options.limits,
-      refusedByChannel: options.refusedByChannel,
+      sendable: options.sendable,
     })
     // After the intake, which refreshes the directory at the start of each transaction.
     this.#commits.join(new NotificationTrigger(database, this.#directory, () => options.clock.now()))

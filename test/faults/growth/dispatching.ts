@@ -12,6 +12,7 @@ import { systemClock } from '../../../src/server/system-clock.ts'
 import { countWaiting } from '../../../src/storage/postgres/accept/backlog.ts'
 import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
 import { runMaintenance } from '../../../src/storage/postgres/retention/maintenance.ts'
+import { SENDABLE } from '../../support/sendable.ts'
 import { ACCOUNTS, LANES } from './fill-database.ts'
 import type { SomeMessage } from './grown-database.ts'
 
@@ -35,7 +36,7 @@ export class DispatchingProcess {
       worker: { id: this.#worker, host: 'here', pid: process.pid, roles: ['api', 'dispatch'], version: '0' },
       spool: SPOOL,
       limits: { maxWaitingPerConnection: 2_000, maxWaitingPerAccount: 1_000_000 },
-      refusedByChannel: () => null,
+      sendable: () => SENDABLE,
       onError: () => {},
     })
   }

@@ -11,6 +11,7 @@ import { BatchSize } from '../../../src/core/retention/run-sweep.ts'
 import { systemClock } from '../../../src/server/system-clock.ts'
 import { SqliteStorage } from '../../../src/storage/sqlite/index.ts'
 import { openAdministration } from '../../../src/storage/sqlite/queries/open-administration.ts'
+import { SENDABLE } from '../../support/sendable.ts'
 
 const MESSAGES = 5_000_000
 const ACCOUNTS = 20
@@ -96,7 +97,7 @@ try {
     path,
     clock: systemClock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     onBroken: () => {},
     onError: () => {},
     onCommit: ({ tookMs }) => commits.push(tookMs),

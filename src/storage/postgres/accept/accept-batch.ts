@@ -2,10 +2,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import { IDEMPOTENCY_KEPT_MS } from '../../../core/message/idempotency.ts'
-import { MESSAGE_TYPES, type MessageState, type MessageType } from '../../../core/message/message.ts'
+import type { MessageState } from '../../../core/message/message.ts'
 import type { Clock } from '../../../core/ports/clock.ts'
 import type { AcceptResult, Candidate, RequestFacts } from '../../../core/ports/intake.ts'
-import type { RefusalCode } from '../../../core/refusals.ts'
 import { bigintArray, integerArray, textArray, withoutNul } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { bigint, columns, integer, StoredFunction, text } from '../connection/stored-function.ts'
@@ -18,45 +17,17 @@ export interface Blocked {
   readonly kind: 'blocked'
   readonly by: 'lane' | 'token'
 }
-/** Nothing was decided for another reason, which no longer exists. */
+/** Its key named a message that was just deleted. */
 interface Undecided {
   readonly kind: 'undecided'
 }
 export type BatchResult = Exclude<AcceptResult, { kind: 'unavailable' }> | Blocked | Undecided
 
-export type RefusedByChannel = (channel: string, type: MessageType) => RefusalCode | null
-
 interface AcceptBatchParts {
   readonly clock: Clock
-  readonly channels: ChannelCapabilities
+  /** What can be sent, as `channel/type`. */
+  readonly sendable: () => readonly string[]
   readonly rights: AuthorizationCache
-}
-
-/** What each channel can send. The database asks about a channel when it first meets it. */
-export class ChannelCapabilities {
-  readonly #refused: RefusedByChannel
-  #names: readonly string[] = []
-  /** `channel/type` */
-  #sendable: readonly string[] = []
-
-  constructor(refused: RefusedByChannel) {
-    this.#refused = refused
-  }
-
-  get names(): readonly string[] {
-    return this.#names
-  }
-
-  get sendable(): readonly string[] {
-    return this.#sendable
-  }
-
-  learn(channel: string): void {
-    if (this.#names.includes(channel)) return
-    this.#names = [...this.#names, channel]
-    const types = MESSAGE_TYPES.filter((type) => this.#refused(channel, type) === null)
-    this.#sendable = [...this.#sendable, ...types.map((type) => `${channel}/${type}`)]
-  }
 }
 
 export interface LockPolicy {
@@ -77,7 +48,7 @@ export interface DoneBatch {
 interface Batch {
   readonly connection: FencedConnection
   readonly lockPolicy: LockPolicy
-  readonly channels: ChannelCapabilities
+  readonly sendable: readonly string[]
   readonly handedOver: number
   readonly candidates: readonly Candidate[]
   readonly ids: readonly MessageId[]
@@ -135,26 +106,30 @@ const ACCEPT_REQUESTS = new StoredFunction<Batch & { readonly count: number }>('
     url_at: integer(({ position }) => position),
     urls: text(({ candidate: { content } }) => (content.type === 'message' ? null : content.url)),
   }),
-  known_channels: ({ channels }) => textArray(channels.names),
-  sendable: ({ channels }) => textArray(channels.sendable),
+  sendable: ({ sendable }) => textArray(sendable),
   key_lasts_ms: () => IDEMPOTENCY_KEPT_MS,
 })
 
 /** Decides on all of them and stores what is accepted in one statement. Rejects with StorageUnavailable or StatementRefused. */
 export async function acceptBatch(
-  { clock, channels, rights }: AcceptBatchParts,
+  { clock, sendable, rights }: AcceptBatchParts,
   candidates: readonly Candidate[],
   { connection, lockMs, waitsForLocks }: LockPolicy & { readonly connection: FencedConnection },
 ): Promise<DoneBatch> {
   const began = performance.now()
-  const shared = { connection, lockPolicy: { lockMs, waitsForLocks }, channels, handedOver: clock.monotonic() }
+  const shared = {
+    connection,
+    lockPolicy: { lockMs, waitsForLocks },
+    sendable: sendable(),
+    handedOver: clock.monotonic(),
+  }
   const batch: Batch = { ...shared, ...arrange(candidates, rights) }
   const rows = await connection.run(candidates.length, (count) =>
     connection.link.queryNow(ACCEPT_REQUESTS.sql, ACCEPT_REQUESTS.valuesFor({ ...batch, count }), 'prepared'),
   )
   const [reply, ...exceptions] = rows as unknown as [Reply, ...Exception[]]
   const results = readResults(batch, reply)
-  for (const exception of exceptions) results[exception.at - 1] = readException(exception, channels)
+  for (const exception of exceptions) results[exception.at - 1] = readException(exception)
   learn(rights, { batch, reply, results })
   return {
     results,
@@ -175,7 +150,6 @@ interface Reply {
 interface Exception {
   readonly at: number
   readonly outcome: string
-  readonly unknown_channel: string | null
   readonly repeated_id: string | null
   readonly repeated_state: string | null
 }
@@ -236,18 +210,12 @@ function readResults({ ids, targetAt, known }: Batch, { connections, first_seque
   })
 }
 
-function readException(
-  { outcome, unknown_channel, repeated_id, repeated_state }: Exception,
-  channels: ChannelCapabilities,
-) {
+function readException({ outcome, repeated_id, repeated_state }: Exception) {
   switch (outcome) {
     case 'lane_locked':
       return { kind: 'blocked', by: 'lane' } as const
     case 'token_locked':
       return { kind: 'blocked', by: 'token' } as const
-    case 'channel_unknown':
-      channels.learn(unknown_channel ?? '')
-      return { kind: 'undecided' } as const
     case 'repeat':
       // Without an id: the message was just deleted, and its key with it.
       if (repeated_id === null) return { kind: 'undecided' } as const

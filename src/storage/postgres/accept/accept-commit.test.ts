@@ -5,6 +5,7 @@ import { afterEach, describe, it } from 'vitest'
 import { durabilityOf, newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, addSender, candidate, countMessages, type Sender } from '../../../../test/conformance/storage-world.ts'
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
+import { SENDABLE } from '../../../../test/support/sendable.ts'
 import { TcpProxy } from '../../../../test/support/tcp-proxy.ts'
 import type { StorageUnavailable } from '../../../core/ports/lanes.ts'
 import { FencedConnection } from '../connection/fenced-connection.ts'
@@ -141,7 +142,7 @@ describe('what accepting on PostgreSQL says of a commit', () => {
 
     await session.query(
       `select * from accept_requests($1, 9, 1, 77, true, $2, $2, $2, $2, $2, null, null, null, $3, $3, $2, $2, $2, $4, $2,
-         $2, $2, $4, null, null, null, null, null, $2, $2, 1)`,
+         $2, $2, $4, null, null, null, null, null, $2, 1)`,
       ['w', [], [], []],
     )
     const inside = await durabilityOf(session)
@@ -192,7 +193,7 @@ function openIntake(
     clock: world.clock,
     health: { failed: (error) => failures.push(error) },
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     acceptingProcesses: () => 1,
   })
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { newPostgresWorld, type PostgresWorld } from '../../../../test/conformance/postgres-world.ts'
 import { ANNA, addSender, candidate, type Sender } from '../../../../test/conformance/storage-world.ts'
+import { SENDABLE } from '../../../../test/support/sendable.ts'
 import { FencedConnection } from '../connection/fenced-connection.ts'
 import { PgConnection } from '../connection/pg-connection.ts'
 import { PostgresIntake } from './accept.ts'
@@ -60,6 +61,9 @@ async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {
 /** How much is touched by batches where there is nothing, and by as many where there are many rows, on a session that began without any. */
 async function compareTouched(world: PostgresWorld, sender: Sender): Promise<{ few: number; many: number }> {
   const accepting = { world, sender, ...openIntake(world) }
+  // Stores nothing, so that also what looks keys up is planned where there are none.
+  const refused = await accepting.intake.accept(candidate(world, { ...sender, number: '1' }, { key: 'refused' }))
+  assert.equal(refused.kind, 'refused')
   await acceptBatches(accepting, 'warm')
   const few = await countTouched(accepting, 'empty')
   const session = await world.session()
@@ -133,7 +137,7 @@ function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
     background: newConnection(),
     clock: world.clock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     acceptingProcesses: () => 1,
   })
   return { intake, link }

@@ -8,13 +8,7 @@ import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { FencedConnection } from '../connection/fenced-connection.ts'
 import { type PgConnection, StatementRefused } from '../connection/pg-connection.ts'
-import {
-  acceptBatch,
-  type BatchResult,
-  ChannelCapabilities,
-  type DoneBatch,
-  type RefusedByChannel,
-} from './accept-batch.ts'
+import { acceptBatch, type BatchResult, type DoneBatch } from './accept-batch.ts'
 import { AcceptQueue, type AcceptQueueParts } from './accept-queue.ts'
 import { AuthorizationCache } from './authorization-cache.ts'
 import { Backlog, type BacklogLimits } from './backlog.ts'
@@ -41,8 +35,8 @@ interface PostgresIntakeParts {
   /** Learns of failures that concern all requests, not of a lane or a token whose lock another transaction holds. */
   readonly health: Pick<StorageHealth, 'failed'>
   readonly limits: IntakeLimits
-  /** What a channel can never send; null when it can. Asked once for each channel and type. */
-  readonly refusedByChannel: RefusedByChannel
+  /** What can be sent, as `channel/type`. */
+  readonly sendable: () => readonly string[]
   /** How many processes accept on this database, this one included. */
   readonly acceptingProcesses: () => number
 }
@@ -61,7 +55,6 @@ export class PostgresIntake implements Intake {
   readonly #queue: AcceptQueue
   readonly #log: RequestLog
   readonly #stats: AcceptStatsWriter
-  readonly #channels: ChannelCapabilities
   readonly #authorizations: AuthorizationCache
 
   constructor(parts: PostgresIntakeParts) {
@@ -77,7 +70,6 @@ export class PostgresIntake implements Intake {
     })
     this.#log = new RequestLog({ clock, link: background, onError: (error) => parts.health.failed(error) })
     this.#stats = new AcceptStatsWriter(background)
-    this.#channels = new ChannelCapabilities(parts.refusedByChannel)
     this.#authorizations = new AuthorizationCache(clock)
   }
 
@@ -124,8 +116,7 @@ export class PostgresIntake implements Intake {
   }
 
   async #acceptBatch(...[candidates, context]: Parameters<AcceptQueueParts['run']>): Promise<readonly BatchResult[]> {
-    const parts = { clock: this.#parts.clock, channels: this.#channels, rights: this.#authorizations }
-    const done = await acceptBatch(parts, candidates, context)
+    const done = await acceptBatch({ ...this.#parts, rights: this.#authorizations }, candidates, context)
     const tokenIds = new Set<TokenId>()
     for (const [at, result] of done.results.entries()) {
       const candidate = candidates[at]

@@ -18,7 +18,6 @@
 -- Each further row is about a request that was not accepted: its position in `at`, and in `outcome`
 -- - `repeat`, with the id and state of the message that its key names. No id: that message was just deleted, and its key with it;
 -- - `token_locked` or `lane_locked`: another transaction holds the lock, and the caller does not wait for locks;
--- - `channel_unknown`: the caller must first say what `unknown_channel` can send;
 -- - otherwise the code of a refusal.
 create or replace function accept_requests(
   a_worker text, a_connection_index integer, a_count bigint, lock_ms integer,
@@ -31,10 +30,10 @@ create or replace function accept_requests(
   addresses text[], agents text[], took bigint[],
   -- One value for each request that has a key, and for each that has media.
   key_at integer[], keys text[], fingerprints text[], url_at integer[], urls text[],
-  known_channels text[], sendable text[], key_lasts_ms bigint
+  sendable text[], key_lasts_ms bigint
 ) returns table (
   first_sequence bigint, connections text, mark text, token_ends text,
-  at integer, outcome text, unknown_channel text, repeated_id text, repeated_state text
+  at integer, outcome text, repeated_id text, repeated_state text
 ) language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -49,7 +48,6 @@ declare
   token_bounds text[];
   target_faults text[];
   target_connections text[];
-  target_channels text[];
   key_accounts text[];
   -- By request. Null as long as all requests are accepted.
   outcomes text[];
@@ -89,12 +87,10 @@ begin
       left join token t on t.id = s.token_id and t.account_id = s.account_id;
     select array_agg(case
           when c.id is null then 'connection_not_found'
-          when c.channel <> all (known_channels) then 'channel_unknown'
           when (c.channel || '/' || s.type) <> all (sendable) then 'type_unsupported_by_channel'
         end order by s.i),
-        array_agg(c.id order by s.i),
-        array_agg(c.channel order by s.i)
-      into target_faults, target_connections, target_channels
+        array_agg(c.id order by s.i)
+      into target_faults, target_connections
       from unnest(target_accounts, target_numbers, target_types) with ordinality s (account_id, number, type, i)
       left join connection c on c.account_id = s.account_id and c.number = s.number and c.state <> 'removed';
     connections := array_to_string(target_connections, ',', '');
@@ -150,7 +146,7 @@ begin
   return next;
   if outcomes is not null then
     return query select null::bigint, null::text, null::text, null::text, s.i::integer, s.outcome,
-        case when s.outcome = 'channel_unknown' then target_channels[target_at[s.i]] end, repeated_ids[s.i], repeated_states[s.i]
+        repeated_ids[s.i], repeated_states[s.i]
       from unnest(outcomes) with ordinality s (outcome, i) where s.outcome is not null;
   end if;
 end

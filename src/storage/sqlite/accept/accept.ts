@@ -15,7 +15,6 @@ import type {
   SummedRefusals,
 } from '../../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
-import type { RefusalCode } from '../../../core/refusals.ts'
 import type { Token } from '../../../core/token/token.ts'
 import type { GroupCommit, Participant } from '../connection/group-commit.ts'
 import type { UnindexedTail } from '../lanes/unindexed-tail.ts'
@@ -39,8 +38,8 @@ interface Parts {
   readonly tail: UnindexedTail
   readonly clock: Clock
   readonly limits: IntakeLimits
-  /** The refusal of a type that a channel can never send; null when it can. */
-  readonly refusedByChannel: (channel: string, type: Candidate['content']['type']) => RefusalCode | null
+  /** What can be sent, as `channel/type`. */
+  readonly sendable: () => readonly string[]
 }
 
 interface KeyRow {
@@ -62,6 +61,7 @@ export class SqliteIntake implements Intake, Participant {
   readonly #findMessage: StatementSync
   readonly #noteUse: StatementSync
   readonly #usedAt = new Map<string, Instant>()
+  #sendable: ReadonlySet<string> | null = null
   #batchStartedMs = 0
   #firstSequence = 0
   #lastSequence = 0
@@ -180,7 +180,7 @@ export class SqliteIntake implements Intake, Participant {
   }
 
   #decideAndStore(candidate: Candidate): AcceptResult {
-    const { directory, clock, refusedByChannel } = this.#parts
+    const { directory, clock, sendable } = this.#parts
     const now = clock.now()
     const token = directory.tokenById(candidate.tokenId)
     const connection = directory.connectionByNumber(candidate.accountId, candidate.from)
@@ -189,8 +189,9 @@ export class SqliteIntake implements Intake, Participant {
     const repeat = candidate.idempotency && this.#repeat(candidate, candidate.idempotency, now)
     if (repeat) return repeat
     if (refusal || !connection) return { kind: 'refused', code: refusal ?? 'connection_not_found' }
-    const unsupported = refusedByChannel(connection.channel, candidate.content.type)
-    if (unsupported) return { kind: 'refused', code: 'type_unsupported_by_channel' }
+    this.#sendable ??= new Set(sendable())
+    if (!this.#sendable.has(`${connection.channel}/${candidate.content.type}`))
+      return { kind: 'refused', code: 'type_unsupported_by_channel' }
     return this.#store(candidate, connection, now)
   }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { waitUntil } from '../../../../test/support/black-box/wait-until.ts'
+import { SENDABLE } from '../../../../test/support/sendable.ts'
 import { DEFAULT_LANE_POLICY } from '../../../core/connection/lane-policy.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { StorageUnavailable } from '../../../core/ports/lanes.ts'
@@ -27,7 +28,7 @@ beforeEach(async () => {
     path,
     clock: systemClock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     onBroken: () => {},
     onError: () => {},
   })

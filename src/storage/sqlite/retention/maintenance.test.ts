@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { HandClock, settle } from '../../../../test/conformance/hand-clock.ts'
+import { SENDABLE } from '../../../../test/support/sendable.ts'
 import type { WorkerId } from '../../../core/ids.ts'
 import { SqliteStorage } from '../index.ts'
 
@@ -20,7 +21,7 @@ beforeEach(() => {
     path: ':memory:',
     clock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     onBroken: () => {},
     onError: (error) => void problems.push(error),
     worker: US,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { HandClock } from '../../../../test/conformance/hand-clock.ts'
+import { SENDABLE } from '../../../../test/support/sendable.ts'
 import { SqliteStorage } from '../index.ts'
 import { openAdministration } from '../queries/open-administration.ts'
 
@@ -25,7 +26,7 @@ async function serve(meanwhile: () => unknown = () => {}): Promise<void> {
     path: file(),
     clock,
     limits: { maxWaitingPerConnection: 0, maxWaitingPerAccount: 0 },
-    refusedByChannel: () => null,
+    sendable: () => SENDABLE,
     onBroken: () => {},
     onError: (error) => problems.push(error instanceof Error ? error.message : String(error)),
   })
