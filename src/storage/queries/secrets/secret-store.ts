@@ -1,7 +1,8 @@
-import { sql, type UpdateResult } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { KeyFacts, SecretRow, SecretStore } from '../../../core/ports/secrets.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
+import type { Tables } from '../tables.generated.ts'
 
 export function createSecretStore(store: Store): SecretStore {
   const { database } = store
@@ -23,9 +24,7 @@ export function createSecretStore(store: Store): SecretStore {
     async listSecrets(kind, after, limit) {
       return (await KINDS[kind].list(database, after, limit)).map((row) => ({ kind, ...row }))
     },
-    async replaceSecrets(row, texts) {
-      return (await KINDS[row.kind].replace(database, row, texts)?.executeTakeFirst())?.numUpdatedRows === 1n
-    },
+    replaceSecrets: (row, texts) => KINDS[row.kind].replace(database, row, texts),
     noteKeyChange: (action, keyId, by) =>
       change(store, by, (making) =>
         writeAudit(making, { action: `secrets.${action}`, object: keyId, accountId: null }),
@@ -35,12 +34,8 @@ export function createSecretStore(store: Store): SecretStore {
 
 interface Secrets {
   list(tables: Reader, after: string | null, limit: number): Promise<readonly Omit<SecretRow, 'kind'>[]>
-  /** Changes the row only where it is still as it was read. Null: there is nothing to change. */
-  replace(tables: Reader, row: SecretRow, texts: Readonly<Record<string, string>>): Update | null
-}
-
-interface Update {
-  executeTakeFirst(): Promise<UpdateResult>
+  /** Changes the row only where it is still as it was read. False: it is not, or there is nothing to change. */
+  replace(tables: Reader, row: SecretRow, texts: Readonly<Record<string, string>>): Promise<boolean>
 }
 
 const CONNECTIONS: Secrets = {
@@ -54,19 +49,24 @@ const CONNECTIONS: Secrets = {
       .execute()
     return rows.map((row) => ({ ...row, texts: textsOf(JSON.parse(row.version) as Record<string, unknown>) }))
   },
-  replace(tables, { owner, version }, texts) {
+  async replace(tables, { owner, version }, texts) {
     const settings = { ...(JSON.parse(version) as Record<string, unknown>), ...texts }
-    return tables
+    const { numUpdatedRows } = await tables
       .updateTable('connection')
       .set({ channel_settings: JSON.stringify(settings) })
       .where('id', '=', owner as ConnectionId)
       .where('channel_settings', '=', version)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
   },
 }
 
+/** An empty one holds no secret: a removed webhook has such. */
 function textsOf(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(settings).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+    Object.entries(settings).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+    ),
   )
 }
 
@@ -84,7 +84,7 @@ const SECOND_FACTORS: Secrets = {
       return { accountId: null, owner, texts, version: JSON.stringify(texts) }
     })
   },
-  replace(tables, { owner, version }, texts) {
+  async replace(tables, { owner, version }, texts) {
     const before = JSON.parse(version) as Record<string, string>
     let query = tables.updateTable('totp').where('person_id', '=', owner)
     for (const column of ['secret', 'begun_secret'] as const) {
@@ -93,7 +93,7 @@ const SECOND_FACTORS: Secrets = {
       const becomes = texts[column]
       if (becomes !== undefined) query = query.set({ [column]: asBytes(becomes) })
     }
-    return query
+    return (await query.executeTakeFirst()).numUpdatedRows === 1n
   },
 }
 
@@ -106,89 +106,54 @@ function asBytes(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-const BLOCK_LISTS: Secrets = {
-  async list(tables, after, limit) {
-    const rows = await tables
-      .selectFrom('block_list')
-      .select(['account_id', 'hash_key'])
-      .where('account_id', '>', (after ?? '') as AccountId)
-      .orderBy('account_id')
-      .limit(limit)
-      .execute()
-    return rows.map(({ account_id: id, hash_key }) => ({
-      accountId: id,
-      owner: id,
-      texts: hash_key === null ? {} : { hash_key },
-      version: hash_key ?? '',
-    }))
-  },
-  /** The list itself has not changed: services that know the old text can open it as well. */
-  replace: (tables, { owner, version }, { hash_key }) =>
-    hash_key === undefined
-      ? null
-      : tables
-          .updateTable('block_list')
-          .set({ hash_key })
-          .where('account_id', '=', owner as AccountId)
-          .where('hash_key', '=', version),
+interface InColumns {
+  readonly table: keyof Tables
+  readonly owner: string
+  readonly account: RawBuilder<unknown>
+  readonly columns: readonly string[]
 }
 
-const WEBHOOKS: Secrets = {
-  async list(tables, after, limit) {
-    const rows = await tables
-      .selectFrom('webhook')
-      .select(['id as owner', 'account_id as accountId', 'secret', 'old_secret'])
-      .where('id', '>', after ?? '')
-      .where('state', '<>', 'removed')
-      .orderBy('id')
-      .limit(limit)
-      .execute()
-    return rows.map(({ owner, accountId, secret, old_secret }) => {
-      const texts = { secret, ...(old_secret !== null && { old_secret }) }
-      return { accountId, owner, texts, version: JSON.stringify(texts) }
-    })
-  },
-  replace(tables, { accountId, owner, version }, texts) {
-    const before = JSON.parse(version) as { readonly secret: string; readonly old_secret?: string }
-    return tables
-      .updateTable('webhook')
-      .set({ ...texts })
-      .where('account_id', '=', accountId as AccountId)
-      .where('id', '=', owner)
-      .where('secret', '=', before.secret)
-      .where('old_secret', before.old_secret === undefined ? 'is' : '=', before.old_secret ?? null)
-  },
+/** Secrets that stand as text in columns of their own. */
+function inColumns({ table, owner, account, columns }: InColumns): Secrets {
+  return {
+    async list(tables, after, limit) {
+      const { rows } = await sql<Record<string, string | null>>`
+        select ${sql.ref(owner)} as owner, ${account} as account, ${sql.join(columns.map((name) => sql.ref(name)))}
+          from ${sql.table(table)} where ${sql.ref(owner)} > ${after ?? ''} order by ${sql.ref(owner)} limit ${limit}`.execute(
+        tables,
+      )
+      return rows.map(({ owner: id, account: accountId, ...found }) => {
+        const texts = textsOf(found)
+        return { accountId: accountId as AccountId, owner: id ?? '', texts, version: JSON.stringify(texts) }
+      })
+    },
+    async replace(tables, row, texts) {
+      const before = JSON.parse(row.version) as Readonly<Record<string, string>>
+      const changes = Object.entries(texts).map(([name, text]) => sql`${sql.ref(name)} = ${text}`)
+      const isAsRead = columns.map((name) => sql`${sql.ref(name)} is not distinct from ${before[name] ?? null}`)
+      if (changes.length === 0) return false
+      const { numAffectedRows } = await sql`update ${sql.table(table)} set ${sql.join(changes)}
+        where ${sql.ref(owner)} = ${row.owner} and ${sql.join(isAsRead, sql` and `)}`.execute(tables)
+      return numAffectedRows === 1n
+    },
+  }
 }
 
-const SESSIONS: Secrets = {
-  async list(tables, after, limit) {
-    const rows = await tables
-      .selectFrom('channel_session as s')
-      .innerJoin('connection as c', 'c.id', 's.connection_id')
-      .select(['s.connection_id as owner', 'c.account_id as accountId', 's.data_key as version'])
-      .where('s.connection_id', '>', (after ?? '') as ConnectionId)
-      .orderBy('s.connection_id')
-      .limit(limit)
-      .execute()
-    return rows.map((row) => ({ ...row, texts: { data_key: row.version } }))
-  },
-  /** Only the seal changes: a worker that has the session open goes on with the same data key. */
-  replace: (tables, { owner, version }, { data_key }) =>
-    data_key === undefined
-      ? null
-      : tables
-          .updateTable('channel_session')
-          .set({ data_key })
-          .where('connection_id', '=', owner as ConnectionId)
-          .where('data_key', '=', version),
-}
+const OWN_ACCOUNT = sql.ref('account_id')
 
 const KINDS: Readonly<Record<SecretRow['kind'], Secrets>> = {
   connection: CONNECTIONS,
   'second-factor': SECOND_FACTORS,
-  'block-list': BLOCK_LISTS,
-  webhook: WEBHOOKS,
-  session: SESSIONS,
+  // The list itself does not change: services that know the old text can open it as well.
+  'block-list': inColumns({ table: 'block_list', owner: 'account_id', account: OWN_ACCOUNT, columns: ['hash_key'] }),
+  webhook: inColumns({ table: 'webhook', owner: 'id', account: OWN_ACCOUNT, columns: ['secret', 'old_secret'] }),
+  // Only the seal changes: a worker that has the session open goes on with the same data key.
+  session: inColumns({
+    table: 'channel_session',
+    owner: 'connection_id',
+    account: sql`(select c.account_id from connection c where c.id = connection_id)`,
+    columns: ['data_key'],
+  }),
 }
 
 /** One row, in the words of both engines. */
