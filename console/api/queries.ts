@@ -22,7 +22,7 @@ interface QueryOptions<Reply = unknown> {
   readonly enabled?: boolean
   /** Keep the last reply on screen while another input loads. */
   readonly keepsPrevious?: boolean
-  readonly everyMs?: number
+  readonly everyMs?: number | ((reply: Reply | undefined) => number)
   /** Ends `everyMs` with the first reply for which it is true. */
   readonly isLast?: (reply: Reply) => boolean
   /** False: do not reload when something changes. */
@@ -87,7 +87,11 @@ export function useApiQuery<Name extends RouteName>(
       ? {}
       : {
           refetchInterval: ({ state: { data, error } }) =>
-            needsProof(error) || (data !== undefined && isLast(data)) ? false : everyMs,
+            needsProof(error) || (data !== undefined && isLast(data))
+              ? false
+              : typeof everyMs === 'number'
+                ? everyMs
+                : everyMs(data),
         }),
   })
 }
@@ -115,11 +119,16 @@ export type PagedRows<Name extends RouteName> = Rows<ItemOf<ReplyFor<Name>>> & {
   readonly isPrevious: boolean
 }
 
+interface PagesOptions<Reply> extends Pick<QueryOptions, 'enabled'> {
+  /** By what the newest page shows. Null: it is reloaded only when something changes. */
+  readonly everyMs?: (newest: Reply) => number | null
+}
+
 /** A paged list, newest first. `inputOf` puts the cursor into the route's input; undefined: the first page. */
 export function useApiPages<Name extends RouteName>(
   name: Name,
   inputOf: (cursor: string | undefined) => InputFor<Name>,
-  { enabled = true }: Pick<QueryOptions, 'enabled'> = {},
+  { enabled = true, everyMs }: PagesOptions<ReplyFor<Name>> = {},
 ): PagedRows<Name> {
   const client = useQueryClient()
   const key = [name, 'pages', inputOf(undefined)]
@@ -133,6 +142,7 @@ export function useApiPages<Name extends RouteName>(
     enabled,
     placeholderData: keepPreviousData,
     meta: { isLive: true, livePages: LIVE_PAGES },
+    refetchInterval: ({ state: { data } }) => (data?.pages[0] && everyMs?.(data.pages[0])) ?? false,
   })
   const pages = query.data?.pages ?? []
   return {

@@ -64,6 +64,24 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await expect(page.getByRole('button', { name: 'Enable' })).toBeVisible()
   })
 
+  it('show the result of a test as soon as it is there, and until then that it is sent', async () => {
+    const { page } = opened
+    const answer = Promise.withResolvers<void>()
+    const receiver = await openReceiver(answer.promise)
+    // What the account’s event stream says comes later.
+    await page.route('**/stream', (route) => route.abort())
+    await opened.visit('/developer/webhooks/new')
+    await page.getByLabel('Address').fill(receiver.url)
+    await page.getByRole('button', { name: 'Add webhook' }).click()
+    await takeSecret(page)
+    await page.getByRole('button', { name: 'Send a test' }).click()
+
+    await expect(page.getByRole('row', { name: /^webhook\.test Waiting Sending… 0/ })).toBeVisible()
+    answer.resolve()
+    await expect(page.getByRole('row', { name: /^webhook\.test Delivered HTTP 200 1/ })).toBeVisible()
+    await receiver.close()
+  })
+
   it('reach a receiver signed with the secret that was shown once, and again when replayed', async () => {
     const { page } = opened
     const receiver = await openReceiver()
@@ -119,12 +137,13 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
   })
 })
 
-/** A web server that keeps everything posted to it. */
-async function openReceiver() {
+/** A web server that keeps everything posted to it, and answers from then on. */
+async function openReceiver(from?: Promise<void>) {
   const received: { readonly body: string; readonly headers: Record<string, string> }[] = []
   const keep = async (request: IncomingMessage) => {
     const body = Buffer.concat(await request.toArray()).toString()
     received.push({ body, headers: request.headers as Record<string, string> })
+    await from
   }
   const server = createServer((request, response) => void keep(request).then(() => response.end('thanks')))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -4,7 +4,7 @@ import { timeLabelOf, unseen } from '../../console/features/attention/attention-
 import { changesText, gapEffect } from '../../console/features/connections/connection-labels.ts'
 import { auditFact } from '../../console/features/settings/audit-labels.ts'
 import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
-import { deliveryLabel, retriesText } from '../../console/features/webhooks/webhook-labels.ts'
+import { deliveryLabel, lastTryLabel, retriesText } from '../../console/features/webhooks/webhook-labels.ts'
 import type { AlarmReply } from '../../src/contract/console/alarms.ts'
 import { ALARM_KIND_NAMES } from '../../src/core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
@@ -69,6 +69,13 @@ describe('a webhook', () => {
 
     assert.deepEqual(labels, ['Waiting', 'Failed once, tried again', 'Failed 3 times, tried again'])
     assert.equal(deliveryLabel({ state: 'delivered', tries: 2 }), 'Delivered')
+  })
+
+  it('says of a new delivery that it is sent, and not so of one that waits behind others', () => {
+    const none = { tries: 0, lastStatus: null, lastCode: null }
+    const labels = [0, 60_000].map((ageMs) => lastTryLabel({ ...none, createdAt: Date.now() - ageMs }))
+
+    assert.deepEqual(labels, ['Sending…', 'Not tried yet'])
   })
 
   it('says nothing when nothing is tried again', () => {

@@ -13,6 +13,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { MessageLink } from './message-link.tsx'
 import { DeliveryBadge } from './webhook-badges.tsx'
+import { isBeingSent, lastTryLabel, SENDING_EVERY_MS } from './webhook-labels.ts'
 
 const EVERY_MS = 5_000
 
@@ -22,7 +23,13 @@ export function Delivery() {
     readonly position?: string
   }
   const { id: account, can } = useAccount()
-  const delivery = useApiQuery('readDelivery', { params: { account, id, position } }, { everyMs: EVERY_MS })
+  const delivery = useApiQuery(
+    'readDelivery',
+    { params: { account, id, position } },
+    {
+      everyMs: (reply) => (reply && isBeingSent(reply) ? SENDING_EVERY_MS : EVERY_MS),
+    },
+  )
   const replay = useApiMutation('replayDelivery')
   const click = () =>
     replay
@@ -87,7 +94,7 @@ function Whole({ account, delivery }: { readonly account: string; readonly deliv
         <Title order={2} id="tries">
           Tries
         </Title>
-        {tryRows.length === 0 ? <Text size="sm">It was not tried yet.</Text> : null}
+        {tryRows.length === 0 ? <Text size="sm">{lastTryLabel(delivery)}</Text> : null}
         {tryRows.map((one) => (
           <TryCard key={one.number} one={one} />
         ))}
