@@ -17,9 +17,7 @@ interface ResultCardProps {
 
 /** The answer to the question of a page, before all else. */
 export function ResultCard({ display, sentence, children }: ResultCardProps) {
-  const { icon: Icon } = display
-  // Refused is red, as its badge.
-  const group = display.group === 'refused' ? 'notsent' : display.group
+  const { group, icon: Icon } = display
   const ground = { background: `var(--nc-${group}-bg)`, color: `var(--nc-${group}-fg)` }
   return (
     <Paper

@@ -10,7 +10,7 @@ const DISPLAYS: Readonly<Record<LogTimelineEntry['tone'], { readonly icon: Lucid
   {
     plain: { icon: CircleDot, group: 'closed' },
     good: { icon: CircleCheck, group: 'sent' },
-    wait: { icon: Hourglass, group: 'attend' },
+    wait: { icon: Hourglass, group: 'moving' },
     unknown: { icon: CircleHelp, group: 'attend' },
     bad: { icon: CircleX, group: 'notsent' },
   }
@@ -34,6 +34,7 @@ function TimelineEntry({ entry, ...item }: { readonly entry: LogTimelineEntry })
     <Timeline.Item
       {...item}
       role="listitem"
+      lineVariant={entry.tone === 'wait' ? 'dashed' : 'solid'}
       color={`var(--nc-${group}-solid)`}
       bullet={<Icon size={14} aria-hidden />}
       title={entry.title}

@@ -230,6 +230,7 @@ function Content({ detail: { content, bodyDeletedAt } }: { readonly detail: LogD
             </Group>
           ) : null}
           {content?.text ? <Text style={{ whiteSpace: 'pre-wrap' }}>{content.text}</Text> : null}
+          {content?.text || content?.fileName ? null : <Text c="dimmed">(empty)</Text>}
         </div>
       ) : (
         <Text size="sm" c="dimmed" component="div">

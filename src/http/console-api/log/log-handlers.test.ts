@@ -234,9 +234,10 @@ describe.each(ENGINES)('the API log in the console, on %s', (engine) => {
     const made = await world.accept({ connectionId, state: 'CANCELLED', reason: 'cancelled_by_person' })
     await world.writeTimeline(made.sequence, { at: NOON + 2_000, kind: 'receipt-contrary' })
 
-    const { sentence, message } = await show(made.id)
+    const { sentence, message, timeline } = await show(made.id)
 
     assert.equal(sentence, 'Not sent.')
+    assert.equal(timeline.at(-1)?.tone, 'unknown')
     assert.deepEqual(
       [message?.cause, message?.nextStep],
       [
