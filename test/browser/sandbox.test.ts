@@ -98,6 +98,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
 
     await form.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Paste a token that may send messages').waitFor()
+    assert.equal(await page.getByLabel('To', { exact: true }).getAttribute('aria-invalid'), 'true')
     await page.getByLabel('API token').fill(await opened.createToken('browser'))
     await page.getByLabel('To', { exact: true }).fill('+1 555')
     await form.getByRole('button', { name: 'Send' }).click()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, it } from 'vitest'
-import { bodyOf } from '../../console/features/quickstart/draft.ts'
+import { bodyOf, faultsOf } from '../../console/features/quickstart/draft.ts'
 import { environmentFile, SNIPPETS } from '../../console/features/quickstart/snippets.ts'
 import { ROOT } from '../../scripts/source-tree.ts'
 
@@ -81,5 +81,12 @@ describe('the body of a call', () => {
       ...{ from: '1', to: '491701234501' },
       message: { type, media },
     })
+  })
+
+  it('is checked by the rules of the endpoint, all fields at once', () => {
+    const fields = (text: string) => faultsOf(bodyOf('message', { ...draft, text })).map(({ field }) => field)
+
+    assert.deepEqual(fields(''), ['from', 'message.message'])
+    assert.deepEqual(fields('Hi'), ['from'])
   })
 })

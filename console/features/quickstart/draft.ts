@@ -1,4 +1,5 @@
 import { plainNumber } from '../../../src/contract/field-rules.ts'
+import { parseSendMessage } from '../../../src/contract/send-message.ts'
 import type { Json } from './snippets.ts'
 
 export const TYPES = [
@@ -35,4 +36,12 @@ export function bodyOf(type: MessageKind, { from, text, url, name, caption, ...d
   if (type === 'message') return { from, to, message: { type, message: text } }
   const hasCaption = type !== 'audio' && caption !== ''
   return { from, to, message: { type, media: { name, url, ...(hasCaption ? { caption } : {}) } } }
+}
+
+export const NO_TOKEN = 'Paste a token that may send messages, or create one.'
+
+/** What the endpoint would say of the body. Without a token it says nothing of it, so this is told together with that. */
+export function faultsOf(body: Json): readonly { readonly field: string | null; readonly message: string }[] {
+  const parsed = parseSendMessage(body)
+  return parsed.ok ? [] : parsed.errors
 }

@@ -5,7 +5,7 @@ import { useAccount } from '../../components/account.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
 import { type SendReply, send } from '../sandbox/send-request.ts'
-import { bodyOf, type Draft, FIRST_DRAFT, type MessageKind } from './draft.ts'
+import { bodyOf, type Draft, FIRST_DRAFT, faultsOf, type MessageKind, NO_TOKEN } from './draft.ts'
 
 /** Errors by field. */
 type FieldProblems = Readonly<Record<string, string>>
@@ -17,8 +17,6 @@ interface SentOne {
 }
 
 export type Composing = ReturnType<typeof useComposing>
-
-const NO_TOKEN = 'Paste a token that may send messages, or create one.'
 
 /** The draft, its errors, and the reply to the last call. */
 export function useComposing(type: MessageKind, firstSender: string) {
@@ -32,20 +30,18 @@ export function useComposing(type: MessageKind, firstSender: string) {
   const draft = given.from === '' ? { ...given, from: firstSender } : given
   const body = bodyOf(type, draft)
 
+  const show = (found: FieldProblems) => {
+    setProblems(found)
+    focusFirst(found)
+  }
   const submit = async () => {
     setProblem(null)
-    if (!token) {
-      setProblems({ token: NO_TOKEN })
-      focusFirst({ token: NO_TOKEN })
-      return
-    }
+    if (!token) return show({ token: NO_TOKEN, ...byField(faultsOf(body)) })
     setSending(true)
     try {
       const reply = await send(body, token)
       setSent((last) => ({ number: (last?.number ?? 0) + 1, to: plainNumber(draft.to), reply }))
-      const refused = Object.fromEntries(reply.errors.map(({ field, message }) => [field ?? '', withoutMarks(message)]))
-      setProblems(refused)
-      focusFirst(refused)
+      show(byField(reply.errors))
     } catch (cause) {
       setProblem(unreachable(cause))
     } finally {
@@ -78,6 +74,10 @@ export function useComposing(type: MessageKind, firstSender: string) {
 function reasonOf(sent: SentOne | null): string {
   const errors = sent?.reply.errors.filter(({ field }) => field === null || field === 'x-api-key') ?? []
   return errors.map(({ message }) => withoutMarks(message)).join(' ')
+}
+
+function byField(errors: SendReply['errors']): FieldProblems {
+  return Object.fromEntries(errors.map(({ field, message }) => [field ?? '', withoutMarks(message)]))
 }
 
 function without(field: string): (problems: FieldProblems) => FieldProblems {

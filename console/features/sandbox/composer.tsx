@@ -12,7 +12,7 @@ import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
-import { bodyOf, type Draft as Fields, type MessageKind, TYPES } from '../quickstart/draft.ts'
+import { bodyOf, type Draft as Fields, faultsOf, type MessageKind, NO_TOKEN, TYPES } from '../quickstart/draft.ts'
 import { type Json, SNIPPETS } from '../quickstart/snippets.ts'
 import classes from './sandbox.module.css'
 import { SEND_PATH, type SendReply, send } from './send-request.ts'
@@ -232,17 +232,19 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
 
   const submit = async (typed: Draft) => {
     const wanted = { ...typed, to: plainNumber(typed.to) }
+    const body = bodyOf(wanted.type, { ...wanted, from: connection.number })
     setReply(null)
     setUnreachable(false)
     if (!token) {
       setTokenShown(true)
-      setTokenError('Paste a token that may send messages, or create one.')
+      setTokenError(NO_TOKEN)
+      setReply({ status: 0, ids: [], text: '', errors: faultsOf(body) })
       tokenField.current?.focus()
       return
     }
     setSending(true)
     try {
-      const answer = await send(bodyOf(wanted.type, { ...wanted, from: connection.number }), token)
+      const answer = await send(body, token)
       setReply(answer)
       setSent((last) => ({ number: (last?.number ?? 0) + 1, to: wanted.to, reply: answer }))
       if (answer.status === 200) {
