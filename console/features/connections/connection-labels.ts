@@ -11,10 +11,10 @@ export function messages({ count, isMore }: BoundedCount): string {
   return `${countText({ count, isMore })} ${count === 1 && !isMore ? 'message' : 'messages'}`
 }
 
-/** "12 in the last minute", "one each 2 s": the measured pace, or else the configured one. */
+/** "12 in the last minute", "one every 2 s": the measured pace, or else the configured one. */
 export function paceText({ publishedInLastMinute, perMessageMs }: PaceView): string {
   if (publishedInLastMinute.count > 0) return `${countText(publishedInLastMinute)} in the last minute`
-  return perMessageMs === null ? 'Nothing in the last minute' : `At most one each ${durationText(perMessageMs)}`
+  return perMessageMs === null ? 'Nothing in the last minute' : `At most one every ${durationText(perMessageMs)}`
 }
 
 export interface ListFilter {
