@@ -4,7 +4,7 @@ import classes from './code-block.module.css'
 import { CopyButton } from './copy-button.tsx'
 import { loadLater } from './load-later.ts'
 
-export type CodeLanguage = 'bash' | 'json' | 'javascript' | 'python' | 'php' | 'text'
+type CodeLanguage = 'bash' | 'json' | 'javascript' | 'python' | 'php' | 'text'
 
 interface CodeBlockProps {
   readonly code: string

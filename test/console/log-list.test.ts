@@ -77,7 +77,7 @@ describe('the range of the API log', () => {
 })
 
 describe('the results to choose from', () => {
-  it('tell the states of each group, and no state twice', () => {
+  it('name the states of each group, and no state twice', () => {
     const states = QUICK_FILTERS.flatMap((one) => [...one.states])
 
     assert.deepEqual([...states, 'CANCELLED'].toSorted(), Object.keys(STATE_LABELS).toSorted())

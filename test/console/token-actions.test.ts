@@ -44,7 +44,7 @@ describe('the choices for a new token', () => {
 })
 
 describe('the use of a token', () => {
-  it('tells what was refused, and repeats where there were some', () => {
+  it('says what was refused, and names repeats where there were some', () => {
     assert.equal(usageText({ requests: 1_952, accepted: 1_929, refused: 23 }), '1,929 accepted, 23 refused')
     assert.equal(usageText({ requests: 3, accepted: 2, refused: 0 }), '2 accepted, 0 refused, 1 repeat')
   })

@@ -40,7 +40,7 @@ export function bodyOf(type: MessageKind, { from, text, url, name, caption, ...d
 
 export const NO_TOKEN = 'Paste a token that may send messages, or create one.'
 
-/** What the endpoint would say of the body. Without a token it says nothing of it, so this is told together with that. */
+/** What the endpoint would say of the body. Without a token it says nothing of it, so this is reported together with that. */
 export function faultsOf(body: Json): readonly { readonly field: string | null; readonly message: string }[] {
   const parsed = parseSendMessage(body)
   return parsed.ok ? [] : parsed.errors

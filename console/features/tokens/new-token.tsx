@@ -107,9 +107,7 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
               setValues(limits)
             }}
           />
-          <Text size="sm" c="dimmed">
-            {choiceText({ ...values, numbers: chosenNumbers(values.connectionIds, offer), end: endOf(values) })}
-          </Text>
+          <Choice values={values} offer={offer} />
           {form.problem ? <ProblemNote problem={form.problem} title="The token was not created" /> : null}
           <Group justify="flex-end">
             <ButtonLink variant="default" to="/a/$account/developer/tokens" params={{ account }}>
@@ -139,8 +137,15 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
   )
 }
 
-function chosenNumbers(ids: readonly string[] | null, { connections }: Offer): readonly string[] | null {
-  return ids && connections.filter(({ id }) => ids.includes(id)).map(({ number }) => number)
+/** All of the form, in one sentence. */
+function Choice({ values, offer }: { readonly values: z.input<typeof newTokenForm>; readonly offer: Offer }) {
+  const { connectionIds: ids } = values
+  const numbers = ids && offer.connections.filter(({ id }) => ids.includes(id)).map(({ number }) => number)
+  return (
+    <Text size="sm" c="dimmed">
+      {choiceText({ ...values, numbers, end: endOf(values) })}
+    </Text>
+  )
 }
 
 /** All events, unless the link names some; `?events=none` selects none. */

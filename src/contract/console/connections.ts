@@ -223,7 +223,7 @@ export const connectionRoutes = {
     access: 'developer',
     params: ofAccount,
     body: z.object({
-      // Checked together with the settings, so that all faults are told at once.
+      // Checked together with the settings, so that all faults are reported at once.
       number: z.string().max(64),
       channel: z.string().max(64),
       settings: channelSettings.default({}),
