@@ -1,4 +1,4 @@
-import { Text } from '@mantine/core'
+import { Alert, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
 import { addressOf } from '../api/call.ts'
@@ -46,28 +46,34 @@ export function useLive(): LiveStatus & { readonly toggle: () => void } {
 const subscribeToNothing = () => () => {}
 const notLive = () => NOT_LIVE
 
-/** Live | Paused. While the connection to the server is lost, it shows since when. */
+/** Shown on every page of an account while the service does not answer. */
+export function AwayBanner() {
+  const { dataAsOf } = useLive()
+  if (dataAsOf === null) return null
+  return (
+    <Alert color="yellow" variant="light" title="The service does not answer" role="alert">
+      <Text size="sm">This page shows what was known at {localClock(dataAsOf)}. It goes on by itself.</Text>
+    </Alert>
+  )
+}
+
+/** Live | Paused | Offline. */
 export function LiveSwitch() {
-  const { state, dataAsOf, toggle } = useLive()
+  const { state, toggle } = useLive()
   const isPaused = state === 'paused'
   return (
-    <>
-      <Text size="xs" role="status" visibleFrom="sm">
-        {dataAsOf === null ? '' : `Reconnecting… data as of ${localClock(dataAsOf)}`}
-      </Text>
-      <button
-        type="button"
-        className={classes['live'] ?? ''}
-        data-state={state}
-        aria-pressed={!isPaused}
-        aria-label={state === 'reconnecting' ? 'Live updates, reconnecting' : 'Live updates'}
-        title={isPaused ? 'Start live updates' : 'Pause live updates'}
-        onClick={toggle}
-      >
-        <span className={classes['word'] ?? ''}>
-          {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
-        </span>
-      </button>
-    </>
+    <button
+      type="button"
+      className={classes['live'] ?? ''}
+      data-state={state}
+      aria-pressed={!isPaused}
+      aria-label={state === 'reconnecting' ? 'Live updates, reconnecting' : 'Live updates'}
+      title={isPaused ? 'Start live updates' : 'Pause live updates'}
+      onClick={toggle}
+    >
+      <span className={classes['word'] ?? ''}>
+        {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
+      </span>
+    </button>
   )
 }

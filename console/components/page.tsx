@@ -1,6 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import { AwayBanner } from './live.tsx'
 import classes from './page.module.css'
 import { StorageBanner } from './storage-banner.tsx'
 
@@ -25,6 +26,7 @@ export function Page({ title, detail, about, badge, actions, back, children }: P
   return (
     <Stack gap="md" maw={1400}>
       <StorageBanner />
+      <AwayBanner />
       <Box>
         {back}
         <Group justify="space-between" align="flex-start" gap="sm" className={classes['head'] ?? ''}>

@@ -55,7 +55,9 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     await page.evaluate(
       `window.dispatchEvent(new Event('visibilitychange')); document.dispatchEvent(new Event('visibilitychange'))`,
     )
-    await page.getByText('Reconnecting…').waitFor()
+    // On a phone, too.
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.getByRole('alert').getByText('The service does not answer').waitFor()
     const whileAway = await page.getByLabel('Text', { exact: true }).last().inputValue()
     await opened.service.start()
     await page.getByRole('button', { name: 'Live updates', exact: true }).waitFor()
