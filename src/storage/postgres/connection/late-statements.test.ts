@@ -80,7 +80,7 @@ describe('what comes late on PostgreSQL', () => {
 
   it('is not accepted any more, because its caller may have retried', async () => {
     const { world, session } = await heldLane()
-    const nothing = Array.from({ length: 26 }, () => 'null').join(', ')
+    const nothing = Array.from({ length: 25 }, () => 'null').join(', ')
     const acceptRequests = (count: number) =>
       session.query(`select * from accept_requests('anna', 98, ${count}, 1000, true, ${nothing})`)
 
