@@ -41,13 +41,14 @@ export function daysText(days: number): string {
   return counted(days, 'day')
 }
 
-/** Why an account cannot have these times, in one sentence; null when it can. */
+/** Why an account cannot have these times, a sentence for each; null when it can. */
 export function checkOwnTimes(own: OwnTimes, installation: RetentionTimes): string | null {
   const { bodiesDays, messagesDays } = own
-  const wrong =
-    wrongDays('Messages', { days: messagesDays, least: LEAST_MESSAGES_DAYS, most: installation.messagesDays }) ??
-    wrongDays('Texts', { days: bodiesDays, least: LEAST_BODIES_DAYS, most: installation.bodiesDays })
-  if (wrong) return wrong
+  const wrong = [
+    wrongDays('Texts', { days: bodiesDays, least: LEAST_BODIES_DAYS, most: installation.bodiesDays }),
+    wrongDays('Messages', { days: messagesDays, least: LEAST_MESSAGES_DAYS, most: installation.messagesDays }),
+  ].filter((sentence) => sentence !== null)
+  if (wrong.length > 0) return wrong.join(' ')
   const kept = messagesDays ?? installation.messagesDays
   if (bodiesDays !== null && isLonger(bodiesDays, kept))
     return `Texts cannot be kept longer (${daysText(bodiesDays)}) than the messages they belong to (${daysText(kept)}).`
