@@ -231,3 +231,20 @@ export class JoinedRefusal extends Refusal {
     this.parts = parts
   }
 }
+
+/** Reads each part of a form; refuses with all that is wrong. */
+export function readParts<Values extends object>(parts: { readonly [Key in keyof Values]: () => Values[Key] }): Values {
+  const values: Partial<Values> = {}
+  const refused: Refusal[] = []
+  for (const key of Object.keys(parts) as (keyof Values)[]) {
+    try {
+      values[key] = parts[key]()
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      refused.push(error)
+    }
+  }
+  const [first, ...others] = refused
+  if (first) throw new JoinedRefusal([first, ...others])
+  return values as Values
+}

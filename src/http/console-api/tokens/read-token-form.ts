@@ -12,20 +12,20 @@ export function readEvents(names: readonly string[]): readonly TokenEvent[] {
 
 /** With the prefix length written out: a plain address is a range of one. */
 export function readSourceRanges(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts.map(readSourceRange))]
+  const wrong = texts.filter((text) => parseAddressRange(text) === null)
+  if (wrong.length > 0) throw new Refusal('argument_invalid', wrong.map(faultOf).join(' '), 'sourceRanges')
+  return [...new Set(texts.map(withPrefix))]
 }
 
-function readSourceRange(text: string): string {
-  const range = parseAddressRange(text)
-  if (range) return text.includes('/') ? text : `${text}/${range.prefixLength}`
+function withPrefix(text: string): string {
+  return text.includes('/') ? text : `${text}/${parseAddressRange(text)?.prefixLength}`
+}
+
+function faultOf(text: string): string {
   const [address = '', prefix] = text.split('/')
   // An unreadable range would allow no address, so an almost valid one is explained, not guessed.
   const isNearly = prefix !== undefined && parseIpAddress(address) !== null
-  throw new Refusal(
-    'argument_invalid',
-    isNearly
-      ? `“${text}” is no range: behind its first ${prefix} bits all bits must be zero, as in 203.0.113.0/24.`
-      : `“${text}” is no address range. Write it like 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32.`,
-    'sourceRanges',
-  )
+  return isNearly
+    ? `“${text}” is no range: behind its first ${prefix} bits all bits must be zero, as in 203.0.113.0/24.`
+    : `“${text}” is no address range. Write it like 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32.`
 }

@@ -4,6 +4,7 @@ import { beforeEach, describe, it } from 'vitest'
 import { AdministrationWorld, NOON } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { newTokenForm } from '../../../contract/console/tokens.ts'
 import type { AccountId } from '../../../core/ids.ts'
+import { JoinedRefusal } from '../../../core/refusals.ts'
 import { isWellFormedToken } from '../../../core/token/token-format.ts'
 import { createTokenViews } from '../../../storage/queries/tokens/token-views.ts'
 import type { AccountRequest } from '../request-context.ts'
@@ -82,6 +83,17 @@ describe('the console’s tokens', () => {
   ])('are refused at the field that is wrong: %j', async (more, code, field) => {
     await assert.rejects(create(more), { code, field })
     assert.deepEqual(await world.administration.listTokens(null), [])
+  })
+
+  it('are refused with all that is wrong at once', async () => {
+    const error = await create({ expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }).catch((caught) => caught)
+
+    assert.ok(error instanceof JoinedRefusal)
+    assert.deepEqual(
+      error.parts.map(({ field }) => field),
+      ['expiresAt', 'sourceRanges'],
+    )
+    assert.match(error.message, /“office” is no address range.*“10\.0\.0\.1\/8” is no range/)
   })
 
   it('keep addresses with their prefix', async () => {

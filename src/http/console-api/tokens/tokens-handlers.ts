@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { TokenActivityReply, tokenRoutes } from '../../../contract/console/tokens.ts'
 import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { TokenActivity } from '../../../core/ports/console/tokens.ts'
-import { Refusal } from '../../../core/refusals.ts'
+import { Refusal, readParts } from '../../../core/refusals.ts'
 import { expirationAt } from '../../../core/token/expiration.ts'
 import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
 import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
@@ -55,15 +55,13 @@ function changing({
   return {
     async createToken({ body }, { accountId, actor, now }) {
       const { token, ...kept } = generateToken(randomBytes)
-      const wanted = {
-        accountId,
-        name: body.name,
-        expiresAt: expirationAt(body.expiration, body.expiresAt, now),
-        events: readEvents(body.events),
-        connectionIds: body.connectionIds && [...new Set(body.connectionIds as ConnectionId[])],
-        sourceRanges: body.sourceRanges && readSourceRanges(body.sourceRanges),
-        ...kept,
-      }
+      const read = readParts({
+        expiresAt: () => expirationAt(body.expiration, body.expiresAt, now),
+        events: () => readEvents(body.events),
+        sourceRanges: () => body.sourceRanges && readSourceRanges(body.sourceRanges),
+      })
+      const connectionIds = body.connectionIds && [...new Set(body.connectionIds as ConnectionId[])]
+      const wanted = { accountId, name: body.name, connectionIds, ...read, ...kept }
       return mutable({ token, details: await tokens.createBoundToken(wanted, actor) })
     },
     async renameToken({ params, body }, { accountId, actor }) {
