@@ -289,6 +289,8 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
       world.refusal(name, { params: { account, id }, body, as })
 
     assert.equal(await refusalOf('addConnection', adding({ number: '15550001002' })), '403 step_up_required')
+    // What is wrong is said before a password is asked for.
+    assert.equal(await refusalOf('addConnection', adding({ number: '12' })), '400 number_malformed')
     assert.equal(await refusalOf('changeChannelSettings', { settings: {} }), '403 step_up_required')
     await ask('checkConnection', id)
     await ask('addConnection', null, { number: '15550001003', channel: 'sandbox' })

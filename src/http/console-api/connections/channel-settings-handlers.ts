@@ -37,14 +37,14 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
       const number = plainNumber(body.number)
       const description = findChannel(channels, channel)
       if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
+      const ofNumber = checkNumber(number)
+      const [first, ...others] = [
+        ...(ofNumber ? [new Refusal(ofNumber.code, ofNumber.message.replaceAll('`', ''), 'number')] : []),
+        ...connectionService.findFaults(channel, body.settings).map((one) => namingField(description, one)),
+      ]
+      if (first) throw new JoinedRefusal([first, ...others])
       // Otherwise a passer-by at an unattended browser could add credentials of their own.
       if (description.secretKeys.length > 0) requireFreshProof(context)
-      const fault = checkNumber(number)
-      if (fault) {
-        const ofNumber = new Refusal(fault.code, fault.message.replaceAll('`', ''), 'number')
-        const others = connectionService.findFaults(channel, body.settings)
-        throw new JoinedRefusal([ofNumber, ...others.map((one) => namingField(description, one))])
-      }
       const wanted = { accountId, number, channel, pairs: body.settings }
       const { id, channelSettings, link, facts } = await namingFields(description, () =>
         connectionService.prepareNew(wanted, () => readPeers(deps, accountId)),
