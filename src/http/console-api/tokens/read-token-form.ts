@@ -12,13 +12,14 @@ export function readEvents(names: readonly string[]): readonly TokenEvent[] {
 
 /** With the prefix length written out: a plain address is a range of one. */
 export function readSourceRanges(texts: readonly string[]): readonly string[] {
-  const wrong = texts.filter((text) => parseAddressRange(text) === null)
-  if (wrong.length > 0) throw new Refusal('argument_invalid', wrong.map(faultOf).join(' '), 'sourceRanges')
-  return [...new Set(texts.map(withPrefix))]
-}
-
-function withPrefix(text: string): string {
-  return text.includes('/') ? text : `${text}/${parseAddressRange(text)?.prefixLength}`
+  const wrong: string[] = []
+  const ranges = texts.map((text) => {
+    const range = parseAddressRange(text)
+    if (range === null) wrong.push(faultOf(text))
+    return range === null || text.includes('/') ? text : `${text}/${range.prefixLength}`
+  })
+  if (wrong.length > 0) throw new Refusal('argument_invalid', wrong.join(' '), 'sourceRanges')
+  return [...new Set(ranges)]
 }
 
 function faultOf(text: string): string {

@@ -86,7 +86,9 @@ describe('the console’s tokens', () => {
   })
 
   it('are refused with all that is wrong at once', async () => {
-    const error = await create({ expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }).catch((caught) => caught)
+    const error = await create({ expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }).catch(
+      (caught: unknown) => caught,
+    )
 
     assert.ok(error instanceof JoinedRefusal)
     assert.deepEqual(
