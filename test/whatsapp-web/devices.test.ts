@@ -13,21 +13,39 @@ const REASON = whyNoLibrary()
 describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('asks for the devices of a recipient again whose number WhatsApp spells otherwise, after it refused the message for them', async () => {
+  it('asks for the devices of a recipient whose number WhatsApp spells otherwise, and for their keys, after it refused the message for them', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
-    simulator.phones.set('5511987654321', simulator.phone('551187654321'))
+    const phone = simulator.phone('551187654321')
+    simulator.phones.set('5511987654321', phone)
     const { sender, messageId } = await world.link(number, 'hello', '5511987654321')
     await world.startWorker(ANNA)
     await world.reaches(messageId, 'READ')
-    simulator.phone('551187654321').devices.set(9, newCompanion(simulator.library, 9))
+    phone.devices.set(9, newCompanion(simulator.library, 9))
     simulator.messages.failNext(number, { refuse: '479' })
+    const before = phone.takenKeys
 
     const second = await world.accept(sender, 'again', '5511987654321')
 
     await world.reaches(second, 'READ')
-    assert.equal(devicesOfLast('551187654321'), 2)
-    simulator.takeComplaints()
+    assert.deepEqual([devicesOfLast('551187654321'), phone.takenKeys], [2, before + 1])
+    assert.match(simulator.takeComplaints().join(), /^message \S+: it left out 1 of 3 devices$/)
+  })
+
+  it('takes no keys of devices that it has sessions with when it asks for the devices again', async () => {
+    const world = await openChannelWorld(simulator)
+    const [number, recipient] = [newNumber(), newNumber()]
+    const phone = simulator.phone(recipient)
+    const { sender, messageId } = await world.link(number, 'one device', recipient)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    phone.devices.set(9, newCompanion(simulator.library, 9))
+    await world.storage.sql(`delete from channel_session_key where kind = 'devices'`)
+    const before = phone.takenKeys
+
+    await world.reaches(await world.accept(sender, 'two devices', recipient), 'READ')
+
+    assert.deepEqual([devicesOfLast(recipient), phone.takenKeys, simulator.takeComplaints()], [2, before, []])
   })
 
   it('sends a message again to the one device that could not read it, at most twice, and the log says so', async () => {

@@ -30,7 +30,7 @@ const CALLED: Readonly<Record<keyof LibrarySocket, true>> = {
   signalRepository: true,
   serverProps: true,
   onWhatsApp: true,
-  getUSyncDevices: true,
+  executeUSyncQuery: true,
   assertSessions: true,
   issuePrivacyTokens: true,
   relayMessage: true,

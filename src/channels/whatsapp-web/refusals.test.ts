@@ -7,7 +7,7 @@ import type { FirstContacts } from './first-contacts.ts'
 import { Refusals } from './refusals.ts'
 import type { ReadySession } from './session.ts'
 
-const READY = { stored: { readUser: async (to: string) => to, writeKeys: async () => {} } } as unknown as ReadySession
+const READY = {} as ReadySession
 
 it('counts to how many recipients in a row WhatsApp asked for a slower pace, and how often to each until it took a message', async () => {
   const refusals = openRefusals()

@@ -6,10 +6,9 @@ import type { FirstContacts } from './first-contacts.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import type { RefusalFacts } from './outcome.ts'
 import type { ReadySession } from './session.ts'
+import { WRONG_DEVICES } from './thread/devices.ts'
 
-const DEVICES_KIND = 'devices'
 const LOCKED = '463'
-const WRONG_DEVICES = '479'
 const TOO_FAST = '429'
 
 // Far more than are tried again at a time.
@@ -58,7 +57,6 @@ export class Refusals {
     if (recipients.size < MOST_RECIPIENTS) recipients.add(to)
     this.#last.set(connectionId, { code, inARow: inARow + 1, recipients })
     const isOfForm = code === WRONG_DEVICES
-    if (isOfForm) await this.#forgetDevices(to, ready)
     const isLocked = code === LOCKED
     const isKnown = isLocked && (await this.#contacts.isKnown(connectionId, to).catch(() => false))
     const lock = isLocked ? await this.#contacts.locked(connectionId, ready) : NO_LOCK
@@ -96,15 +94,6 @@ export class Refusals {
     // The second time ends the message.
     if (times > 1) this.#ofForm.delete(messageId)
     return times
-  }
-
-  /** The next attempt asks for them, and for new sessions with them. */
-  async #forgetDevices(to: string, { stored }: ReadySession): Promise<void> {
-    try {
-      await stored.writeKeys([[DEVICES_KIND, await stored.readUser(to), null]])
-    } catch {
-      // Storage is away, and says so itself.
-    }
   }
 }
 

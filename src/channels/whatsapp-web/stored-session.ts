@@ -2,13 +2,11 @@ import type { HeldLane } from '../../core/ports/channel.ts'
 import type { OpenedSession, SessionKey, SessionStore } from '../../core/ports/session-store.ts'
 import type { SessionStatus } from './close-code.ts'
 import { mappingOf, personOf } from './key-recipient.ts'
-import { userOf } from './thread/jid.ts'
 
 // What is stored of a ratchet may have been used already (G12).
 const RATCHET_KINDS = ['session', 'sender-key', 'sender-key-memory', 'device-list', 'devices']
 // More than are uploaded at once, so that no id of a key is used twice.
 const SKIPPED_KEYS = 1_000
-const RECIPIENT_KIND = 'recipient'
 const MOST_NUMBERS = 10_000
 /** The device that was linked before, until it is unlinked. */
 const FORMER_KIND = 'former'
@@ -88,12 +86,6 @@ export class StoredSession {
       }),
     )
     await this.#write({ keys: changed })
-  }
-
-  /** The number by which WhatsApp knows a recipient: in some countries numbers have two spellings. */
-  async readUser(number: string): Promise<string> {
-    const [entry] = await this.readKeys(RECIPIENT_KIND, [number])
-    return entry ? userOf((JSON.parse(entry[1]) as { readonly jid: string }).jid) : number
   }
 
   /** Writes a key that is about this recipient. Rejects when it was not committed. */

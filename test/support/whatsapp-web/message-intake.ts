@@ -23,6 +23,8 @@ type MessageFault =
 
 const TAKEN: ReadonlySet<MessageFault> = new Set(['drop-after', 'take-silently', 'unreadable'])
 
+/** It is for other devices than the recipient has. */
+const WRONG_DEVICES = '479'
 /** Writing to people who do not know the number is locked. */
 const FIRST_CONTACT_LOCKED = '463'
 
@@ -128,6 +130,10 @@ export class MessageIntake {
     if (isTaken) await this.#bring(sender, node, { sealed, isReadable: fault !== 'unreadable' })
     if (fault === 'drop-before' || fault === 'drop-after') return line.terminate()
     if (fault === 'take-silently' || fault === 'lose-silently') return
+    const isRefused = typeof fault === 'object' && fault !== null
+    // Then it asks for their keys again.
+    if (isRefused && fault.refuse === WRONG_DEVICES)
+      for (const jid of devices) this.#simulator.queries.forgetSession(sender, jid)
     acknowledge(fault === null || fault === 'unreadable' ? problem : { error: fault.refuse })
   }
 

@@ -92,6 +92,11 @@ export class Phone {
     return this.inbox.map(({ message }) => message.extendedTextMessage?.text)
   }
 
+  /** How many one-time keys of it were handed out. */
+  get takenKeys(): number {
+    return this.#lastPreKey
+  }
+
   /** What the server hands out for the phone itself; each one-time key only once. */
   async takeKeys() {
     const pair = newKeyPair()

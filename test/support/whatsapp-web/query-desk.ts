@@ -56,9 +56,14 @@ export class QueryDesk {
   }
 
   /** A message has come that was encrypted for this device, so the session with it is stored. */
-  noteSession({ phone, device }: NonNullable<Line['login']>, jid: string): void {
-    const name = `${phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
-    if (this.#given.has(name)) this.#given.set(name, null)
+  noteSession(by: NonNullable<Line['login']>, jid: string): void {
+    const pair = this.#pairOf(by, jid)
+    if (this.#given.has(pair)) this.#given.set(pair, null)
+  }
+
+  /** The session with this device is of no use, so keys may be fetched once more. */
+  forgetSession(by: NonNullable<Line['login']>, jid: string): void {
+    this.#given.delete(this.#pairOf(by, jid))
   }
 
   async answer(line: Line, query: BinaryNode): Promise<void> {
@@ -108,25 +113,29 @@ export class QueryDesk {
     const users: BinaryNode[] = []
     for (const { attrs } of childrenOf(childOf(query, 'key'), 'user')) {
       const jid = attrs['jid'] ?? ''
-      const name = `${line.login?.phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
+      const pair = line.login && this.#pairOf(line.login, jid)
       const keys = await this.#keysOf(jid)
-      if (keys && this.#mustHave(name, { line, device, jid }))
+      if (keys && pair && this.#mustHave(pair, { line, device, jid }))
         this.#simulator.complain(`keys of ${jid} were fetched again`)
-      if (keys) this.#given.set(name, line)
+      if (keys && pair) this.#given.set(pair, line)
       users.push({ tag: 'user', attrs: { jid }, content: keys ?? NO_KEYS })
     }
     line.send(resultOf(query, [element('list', users)]))
   }
 
   /** One that asked on an earlier line and has sent nothing since may have been killed before it had stored the session. */
-  #mustHave(name: string, { line, device, jid }: { line: Line; device: LinkedDevice; jid: string }): boolean {
-    const given = this.#given.get(name)
+  #mustHave(pair: string, { line, device, jid }: { line: Line; device: LinkedDevice; jid: string }): boolean {
+    const given = this.#given.get(pair)
     const phone = this.#simulator.findPhone(jid)
     const isUnreadable = device.unacknowledged.some(
       ({ tag, attrs: { type, from = '' } }) =>
         tag === 'receipt' && type === 'retry' && this.#simulator.findPhone(from) === phone,
     )
     return given !== undefined && (given === null || given === line) && !isUnreadable
+  }
+
+  #pairOf({ phone, device }: NonNullable<Line['login']>, jid: string): string {
+    return `${phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
   }
 
   /** Null when there is no such device. */

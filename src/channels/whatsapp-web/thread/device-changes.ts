@@ -25,9 +25,10 @@ export async function changeDevices(
 
 function changed(devices: readonly CachedDevice[], tag: string, device: number): readonly CachedDevice[] | null {
   const others = devices.filter((known) => known.device !== device)
+  const [other] = others
   switch (tag) {
     case 'add':
-      return [...others, { ...others[0], device }]
+      return other ? [...others, { ...other, device }] : null
     case 'remove':
       return others
     default:

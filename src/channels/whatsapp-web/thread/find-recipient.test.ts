@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { findRecipient, type Opened } from './find-recipient.ts'
+import { userOf } from './jid.ts'
 import { SharedWork } from './shared-work.ts'
 
 const OWN = '15550001000@s.whatsapp.net'
 const RECIPIENTS = ['15551234567', '15551234568', '15551234569']
 
 describe('recipients that are looked up at the same time', () => {
-  it('have the devices of our own number looked up once, because each look-up takes one-time keys of them', async () => {
+  it('have the devices of our own number looked up once, because each look-up may take one-time keys of them', async () => {
     const { asked, find } = open()
 
     const found = await Promise.all(RECIPIENTS.map(find))
@@ -46,25 +47,53 @@ function jidOf(number: string): string {
   return `${number}@s.whatsapp.net`
 }
 
+class FakeUser {
+  withId(jid: string): { readonly jid: string } {
+    return { jid }
+  }
+}
+
+class FakeQuery {
+  jid = ''
+
+  withContext = () => this
+  withDeviceProtocol = () => this
+  withLIDProtocol = () => this
+
+  withUser({ jid }: { readonly jid: string }): this {
+    this.jid = jid
+    return this
+  }
+}
+
 function open() {
   const asked: string[] = []
   const unanswered = new Set<string>()
+  const library = {
+    USyncQuery: FakeQuery,
+    USyncUser: FakeUser,
+    extractDeviceJids: (people: readonly { readonly id: string }[]) =>
+      people.map(({ id }) => ({ user: userOf(id), server: 's.whatsapp.net', device: 0 })),
+    jidEncode: jidOf,
+  }
   const socket = {
     onWhatsApp: async (number: string) => [{ jid: jidOf(number), exists: true }],
-    async getUSyncDevices([jid = '']: readonly string[]) {
+    async executeUSyncQuery({ jid }: FakeQuery) {
       asked.push(jid)
       await new Promise((resolve) => setTimeout(resolve, 5))
-      return unanswered.has(jid) ? [] : [{ jid, user: jid.split('@')[0] }]
+      return unanswered.has(jid) ? undefined : { list: [{ id: jid }] }
     },
     assertSessions: async () => {},
     issuePrivacyTokens: async () => undefined,
-    signalRepository: { lidMapping: { getLIDForPN: async () => null } },
+    signalRepository: { lidMapping: { getLIDForPN: async () => null, storeLIDPNMappings: async () => {} } },
   }
-  const parts = {
-    socket,
-    state: { get: async () => ({}), set: async () => {} },
-    credentials: { me: { id: '15550001000:1@s.whatsapp.net' } },
-    ownDevices: new SharedWork<Opened>(),
+  const state = {
+    get: async () => ({}),
+    set: async () => {},
+    readFreshDevices: async () => {},
+    keepDevices: async () => {},
   }
+  const credentials = { me: { id: '15550001000:1@s.whatsapp.net' } }
+  const parts = { library, socket, state, credentials, ownDevices: new SharedWork<Opened>() }
   return { asked, unanswered, find: (number: string) => findRecipient(parts as never, number) }
 }

@@ -1,5 +1,6 @@
+import { type Device, type DevicesParts, readDevices } from './devices.ts'
 import { deviceOf, userOf } from './jid.ts'
-import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
+import type { LibrarySocket, StanzaNode } from './library.ts'
 import type { Found } from './messages.ts'
 import type { SharedWork } from './shared-work.ts'
 import type { StoredState } from './stored-state.ts'
@@ -13,10 +14,7 @@ const TOKEN_WEEK_SECONDS = 7 * 24 * 3_600
 const GONE = 406
 const TOKEN_TYPE = 'trusted_contact'
 
-interface FindParts {
-  readonly socket: LibrarySocket
-  readonly state: StoredState
-  readonly credentials: Credentials
+interface FindParts extends DevicesParts {
   /** The devices of our own number are looked up once for all look-ups that run at the same time. */
   readonly ownDevices: SharedWork<Opened>
 }
@@ -54,13 +52,8 @@ async function find(parts: FindParts, number: string): Promise<Found> {
   return known
 }
 
-type Device = Awaited<ReturnType<LibrarySocket['getUSyncDevices']>>[number]
-
 async function openSessionsWith(parts: FindParts, jid: string): Promise<Opened> {
-  const { socket, credentials } = parts
-  const found = await socket.getUSyncDevices([jid], true, false)
-  const isThis = (device: string) => device === credentials.me?.id || device === credentials.me?.lid
-  const devices = found.filter((device) => !isThis(device.jid))
+  const devices = await readDevices(parts, jid)
   const gone = await openSessions(parts, devices)
   const isReachable = devices.some((device) => device.user === userOf(jid) && !gone.has(device.jid))
   return { isAnswered: devices.length > 0, isReachable }

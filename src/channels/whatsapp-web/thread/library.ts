@@ -49,6 +49,7 @@ export interface SignalRepository {
   readonly lidMapping: {
     getLIDForPN(jid: string): Promise<string | null>
     getPNForLID(jid: string): Promise<string | null>
+    storeLIDPNMappings(pairs: readonly { readonly pn: string; readonly lid: string }[]): Promise<void>
   }
   encryptMessage(plain: {
     readonly jid: string
@@ -101,11 +102,8 @@ export interface LibrarySocket {
   readonly serverProps?: { readonly lidTrustedTokenIssueToLid?: boolean }
   /** Undefined when it was not answered. Numbers that are not registered are left out. */
   onWhatsApp(number: string): Promise<readonly { readonly jid: string; readonly exists: boolean }[] | undefined>
-  getUSyncDevices(
-    jids: readonly string[],
-    fromCache: boolean,
-    withoutPhone: boolean,
-  ): Promise<readonly { readonly jid: string; readonly user: string }[]>
+  /** Undefined when it was not answered. */
+  executeUSyncQuery(query: object): Promise<{ readonly list: readonly FoundPerson[] } | undefined>
   /** `isNew`: opens new ones, also where there are some. Rejects when a device is gone. */
   assertSessions(jids: readonly string[], isNew?: boolean): Promise<unknown>
   issuePrivacyTokens(jids: readonly string[]): Promise<StanzaNode | undefined>
@@ -125,6 +123,19 @@ export interface LibrarySocket {
   end(error: Error | undefined): Promise<void>
 }
 
+/** What WhatsApp says of a person, as the library reads it. */
+interface FoundPerson {
+  readonly id: string
+  readonly lid?: string
+}
+
+interface PeopleQuery {
+  withContext(context: string): PeopleQuery
+  withDeviceProtocol(): PeopleQuery
+  withLIDProtocol(): PeopleQuery
+  withUser(user: object): PeopleQuery
+}
+
 interface MessageCodec {
   fromObject(object: object): object
   encode(message: object): { finish(): Uint8Array }
@@ -142,6 +153,16 @@ export interface Library {
   /** With padding, as it is encrypted. */
   encodeWAMessage(message: object): Uint8Array
   encodeSignedDeviceIdentity(account: object | undefined, withKey: boolean): Uint8Array
+  readonly USyncQuery: new () => PeopleQuery
+  readonly USyncUser: new () => { withId(jid: string): object }
+  /** Without this device. */
+  extractDeviceJids(
+    people: readonly FoundPerson[],
+    ownJid: string,
+    ownLid: string | undefined,
+    withoutPhone: boolean,
+  ): readonly { readonly user: string; readonly server: string; readonly device: number }[]
+  jidEncode(user: string, server: string, device: number): string
   /** The keys that a device sent along because it could not read a message; null when it sent none. */
   extractE2ESessionFromRetryReceipt(receipt: StanzaNode): KeyBundle | null
   readonly Curve: { verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Deadline, isOver } from './deadline.ts'
 import { changeDevices, NOTIFICATION_EVENT } from './device-changes.ts'
+import { forgetDevices, WRONG_DEVICES } from './devices.ts'
 import { findRecipient, type Opened } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
 import { LineWatch } from './line-watch.ts'
@@ -112,8 +113,8 @@ export class LinkedSocket {
   }
 
   find(number: string): Promise<Found> {
-    const [socket, state, credentials, ownDevices] = [this.#socket, this.#state, this.#credentials, this.#ownDevices]
-    return findRecipient({ socket, state, credentials, ownDevices }, number)
+    const [credentials, ownDevices] = [this.#credentials, this.#ownDevices]
+    return findRecipient({ ...this.#known(), credentials, ownDevices }, number)
   }
 
   async relay(order: SocketOrder): Promise<RelayEnd> {
@@ -121,11 +122,19 @@ export class LinkedSocket {
     const mayLeave = (wireId: string) => host.call('mayLeave', id, wireId)
     const relay = new Relay({ library, socket: this.#socket, credentials: this.#credentials, mayLeave }, order)
     this.#relay = relay
-    return this.#relays
+    const end = await this.#relays
       .run(relay, () => relay.run())
       .finally(() => {
         this.#relay = null
       })
+    const hasWrongDevices = end.kind === 'acked' && end.error === WRONG_DEVICES
+    // Storage is away, and says so itself.
+    if (hasWrongDevices) await forgetDevices(this.#known(), order.jid).catch(() => {})
+    return end
+  }
+
+  #known() {
+    return { library: this.#parts.library, socket: this.#socket, state: this.#state }
   }
 
   cancelRelay(): void {
@@ -207,7 +216,7 @@ export class LinkedSocket {
   }
 
   #listen(): void {
-    const { library, host, id } = this.#parts
+    const { host, id } = this.#parts
     const { ws, ev } = this.#socket
     ws.on('frame', () => this.#watch.frameCame())
     ws.on('open', () => {
@@ -224,7 +233,7 @@ export class LinkedSocket {
       const receipt = readReceipt(node)
       if (receipt) await host.call('keepReceipt', id, receipt)
     })
-    answerRetries({ library, socket, state, credentials: this.#credentials, host, id })
+    answerRetries({ ...this.#known(), credentials: this.#credentials, host, id })
     storeFirst(socket, NOTIFICATION_EVENT, (node) => changeDevices({ socket, state }, node))
     ev.on('creds.update', () => this.#keepCredentials())
     ev.on('connection.update', (update) => this.#follow(update))

@@ -4,9 +4,11 @@ import type { HostMethods, ThreadMethods } from './messages.ts'
 
 export type HostCalls = Calls<HostMethods, ThreadMethods>
 
-// The library keeps them for five minutes, and makes new sessions with a one-time key of each device when they are gone.
-const DEVICES_KEPT_MS = 24 * 3_600_000
+// A change is notified; should that be lost, it is noticed within a day.
+const DEVICES_FRESH_MS = 24 * 3_600_000
 const DEVICES_KIND = 'devices'
+// Where the library looks which of a person's encrypted sessions to move when it learns their other id.
+const DEVICE_LIST_KIND = 'device-list'
 // The library lists in it everyone whose token it has, so it could not be erased with one of them.
 const TOKEN_KIND = 'tctoken'
 const TOKEN_INDEX = '__index'
@@ -58,30 +60,51 @@ export class StoredState implements KeyStore {
     if (keys.length > 0) await host.call('writeKeys', socket, keys)
   }
 
+  /** Those that WhatsApp has named within a day; undefined: it is to be asked. */
+  async readFreshDevices(user: string): Promise<readonly CachedDevice[] | undefined> {
+    const stored = await this.#readDevices(user)
+    return stored && Date.now() - stored.at < DEVICES_FRESH_MS ? stored.devices : undefined
+  }
+
+  /** As WhatsApp has named them. */
+  keepDevices(user: string, devices: readonly CachedDevice[]): Promise<void> {
+    return this.set({
+      [DEVICES_KIND]: { [user]: { devices, at: Date.now() } satisfies StoredDevices },
+      [DEVICE_LIST_KIND]: { [user]: devices.map(({ device }) => String(device)) },
+    })
+  }
+
   /** Changes the cached list of devices of a person, if there is one. Null: they are asked for again. */
   async changeDevices(
     user: string,
     change: (devices: readonly CachedDevice[]) => readonly CachedDevice[] | null,
   ): Promise<void> {
-    const devices = (await this.devices.get(user)) as readonly CachedDevice[] | undefined
+    const devices = await this.devices.get(user)
     const changed = devices && change(devices)
     if (changed === null || changed?.length === 0) await this.devices.del(user)
     else if (changed) await this.devices.set(user, changed)
   }
 
-  /** The cache of devices that the library asks for. */
+  /**
+   * The cache of devices that the library asks for. It has them however old they are, because the library takes new keys of a
+   * person whose devices it does not find. What it sets is a change that was notified, which makes the others no younger.
+   */
   get devices() {
     return {
-      get: async (user: string): Promise<unknown> => {
-        const found = (await this.get(DEVICES_KIND, [user]))[user] as StoredDevices | undefined
-        return found && Date.now() - found.at < DEVICES_KEPT_MS ? found.devices : undefined
+      get: async (user: string): Promise<readonly CachedDevice[] | undefined> =>
+        (await this.#readDevices(user))?.devices,
+      set: async (user: string, devices: readonly CachedDevice[]): Promise<void> => {
+        const at = (await this.#readDevices(user))?.at ?? Date.now()
+        await this.set({ [DEVICES_KIND]: { [user]: { devices, at } satisfies StoredDevices } })
       },
-      set: (user: string, devices: unknown): Promise<void> =>
-        this.set({ [DEVICES_KIND]: { [user]: { devices, at: Date.now() } satisfies StoredDevices } }),
       del: (user: string): Promise<void> => this.set({ [DEVICES_KIND]: { [user]: null } }),
       // Part of the library's type, and never called.
       flushAll: async (): Promise<void> => {},
     }
+  }
+
+  async #readDevices(user: string): Promise<StoredDevices | undefined> {
+    return (await this.get(DEVICES_KIND, [user]))[user] as StoredDevices | undefined
   }
 
   #textOf(value: unknown): string {
@@ -91,10 +114,12 @@ export class StoredState implements KeyStore {
 
 /** As the library caches it, under its user. */
 export interface CachedDevice {
+  readonly user: string
+  readonly server: string
   readonly device: number
 }
 
 interface StoredDevices {
-  readonly devices: unknown
+  readonly devices: readonly CachedDevice[]
   readonly at: number
 }
