@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { HandClock, settle } from '../../../test/conformance/hand-clock.ts'
 import type { ConnectionId } from '../../core/ids.ts'
+import { LoginTurns } from './login-turns.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { SocketOwner } from './thread/host.ts'
 import type { SocketReceipt } from './thread/messages.ts'
@@ -23,7 +24,7 @@ describe('the device that was linked before', () => {
       },
     }
     const stored = { readFormer: async () => '{}', forgetFormer: async () => void events.push('forgotten') }
-    const parts = { host, clock: new HandClock(), receipts, url: '', versions: { choose: () => null } }
+    const parts = { host, logins: { take: async () => () => {} }, clock: new HandClock(), receipts, url: '' }
 
     await unlinkFormer(parts as unknown as Parameters<typeof unlinkFormer>[0], stored as unknown as StoredSession, {
       connectionId: 'con' as ConnectionId,
@@ -31,6 +32,35 @@ describe('the device that was linked before', () => {
     })
 
     assert.deepEqual(events, [['con', RECEIPT], { logsOut: true }, ...(isAnswered ? ['forgotten'] : [])])
+  })
+
+  it('logs in when it is its turn, which lasts until it is logged out, and not at all once the lane is another worker’s', async () => {
+    const events: string[] = []
+    const turns = new LoginTurns({ mostAtOnce: 1, mostASecond: 9, clock: new HandClock() })
+    const host = {
+      open(_: unknown, owner: SocketOwner) {
+        events.push('login')
+        owner.changed({ kind: 'ready', device: '1', version: '2.3000.1' })
+        return { close: async () => events.push('logged out') > 0 }
+      },
+    }
+    const stored = { readFormer: async () => '{}', forgetFormer: async () => {} }
+    const parts = { host, logins: turns, clock: new HandClock(), receipts: {}, url: '' }
+    const unlink = (stillHolds: boolean) =>
+      unlinkFormer(parts as unknown as Parameters<typeof unlinkFormer>[0], stored as unknown as StoredSession, {
+        connectionId: 'con' as ConnectionId,
+        stillHolds: () => stillHolds,
+      })
+
+    const endOther = await turns.take()
+    const unlinking = [unlink(true), unlink(false)]
+    await settle()
+    events.push('the turn of another ends')
+    endOther()
+    const next = turns.take().then(() => events.push('the next turn'))
+    await Promise.all([...unlinking, next])
+
+    assert.deepEqual(events, ['the turn of another ends', 'login', 'logged out', 'the next turn'])
   })
 
   it('keeps no stopped process alive: its wait ends with the line, and it is kept for the next login', async () => {
@@ -44,7 +74,7 @@ describe('the device that was linked before', () => {
     }
     const stored = { readFormer: async () => '{}', forgetFormer: async () => void events.push('forgotten') }
     const clock = new HandClock()
-    const parts = { host, clock, receipts: {}, url: '', versions: { choose: () => null } }
+    const parts = { host, logins: { take: async () => () => {} }, clock, receipts: {}, url: '' }
     const unlinking = unlinkFormer(
       parts as unknown as Parameters<typeof unlinkFormer>[0],
       stored as unknown as StoredSession,

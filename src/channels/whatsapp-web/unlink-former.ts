@@ -1,5 +1,6 @@
 import type { HeldLane } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
+import type { LoginTurns } from './login-turns.ts'
 import type { Receipts } from './receipts.ts'
 import type { StoredSession } from './stored-session.ts'
 import type { ThreadHost } from './thread/host.ts'
@@ -11,6 +12,10 @@ interface UnlinkParts {
   readonly receipts: Pick<Receipts, 'keep'>
 }
 
+interface FormerParts extends UnlinkParts, Pick<SocketOptions, 'url' | 'version'> {
+  readonly logins: Pick<LoginTurns, 'take'>
+}
+
 type UnlinkLane = Pick<HeldLane, 'connectionId' | 'stillHolds'>
 
 const WITHIN_MS = 30_000
@@ -19,14 +24,20 @@ const UNKNOWN_DEVICE = 401
 
 /** The phone lists two devices until the one from before is unlinked. What fails is tried again with the next login. */
 export async function unlinkFormer(
-  { url, version, ...parts }: UnlinkParts & Pick<SocketOptions, 'url' | 'version'>,
+  { url, version, logins, ...parts }: FormerParts,
   stored: StoredSession,
   lane: UnlinkLane,
 ): Promise<void> {
   try {
     const credentials = await stored.readFormer()
     if (credentials === null) return
-    if (await unlinkDevice(parts, { url, credentials, version }, lane)) await stored.forgetFormer()
+    const endLogin = await logins.take()
+    try {
+      if (lane.stillHolds() && (await unlinkDevice(parts, { url, credentials, version }, lane)))
+        await stored.forgetFormer()
+    } finally {
+      endLogin()
+    }
   } catch {
     // Storage is away, and says so itself.
   }
