@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, it, onTestFinished } from 'vitest'
+import type { GuardedCall } from '../../src/core/ports/guarded-call.ts'
 import { ANNA, BEN } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
 import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
-import { newNumber, openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/library-world.ts'
+import { newNumber, openSimulator, RECIPIENT, simulator, until } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
 const NEWEST = 1_999_999_999
@@ -40,6 +42,27 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
     simulator.pairing.scan(number, await request.code())
 
     assert.deepEqual(await request.end(), ['done', undefined])
+  })
+
+  it('does not wait for the version that WhatsApp does not name, once the worker has stopped', async () => {
+    const world = await openChannelWorld(simulator)
+    const calls = { begun: 0, ended: 0 }
+    const guarded: GuardedCall = {
+      async call(_, { signal }) {
+        calls.begun += 1
+        await once(signal, 'abort')
+        calls.ended += 1
+        return { kind: 'unknown', code: 'interrupted', words: 'stopped' }
+      },
+    }
+    await world.link(newNumber(), 'hello', RECIPIENT)
+    refuseOlderThan(NEWEST)
+    const anna = await world.startWorker(ANNA, world.createChannel({ guarded }))
+    await until('the question', () => calls.begun === 1)
+
+    await anna.stop()
+
+    assert.deepEqual(calls, { begun: 1, ended: 1 })
   })
 })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { describe, it } from 'vitest'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { CallEnd, CallWanted } from '../../core/ports/guarded-call.ts'
@@ -63,6 +64,16 @@ describe('the version of WhatsApp Web', () => {
     },
   )
 
+  it('is asked for no more once the channel has stopped, which ends a question that is not answered yet', async () => {
+    const world = openWorld({ isSilent: true })
+    const asking = world.versions.findAnother(null)
+
+    world.versions.stop()
+
+    assert.equal(await asking, false)
+    assert.deepEqual([world.calls.length, world.ended], [1, 1])
+  })
+
   it('stays when the page cannot be read', async () => {
     const world = openWorld({ answer: null })
 
@@ -70,7 +81,13 @@ describe('the version of WhatsApp Web', () => {
   })
 })
 
-function openWorld({ set = null, answer = '' }: { set?: ClientVersion | null; answer?: string | null } = {}) {
+interface Given {
+  readonly set?: ClientVersion | null
+  readonly answer?: string | null
+  readonly isSilent?: boolean
+}
+
+function openWorld({ set = null, answer = '', isSilent = false }: Given = {}) {
   const calls: CallWanted[] = []
   const end: CallEnd =
     answer === null
@@ -79,13 +96,16 @@ function openWorld({ set = null, answer = '' }: { set?: ClientVersion | null; an
   const world = {
     at: 0,
     calls,
+    ended: 0,
     versions: new ClientVersions({
       set,
       url: URL,
       guarded: {
-        async call(wanted) {
+        async call(wanted, { signal }) {
           calls.push(wanted)
-          return end
+          if (isSilent) await once(signal, 'abort')
+          if (signal.aborted) world.ended += 1
+          return signal.aborted ? { kind: 'unknown', code: 'interrupted', words: 'stopped' } : end
         },
       },
       clock: { monotonic: () => world.at } as Clock,

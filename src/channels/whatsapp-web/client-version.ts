@@ -40,6 +40,7 @@ export class ClientVersions {
   #found: ClientVersion | null = null
   #askedAt: number | null = null
   #asking: Promise<void> | null = null
+  readonly #stopped = new AbortController()
 
   constructor(parts: VersionsParts) {
     this.#parts = parts
@@ -51,6 +52,11 @@ export class ClientVersions {
     if (set) return { version: set, isExact: true }
     const version = this.#found ?? lastLogin
     return version && { version, isExact: false }
+  }
+
+  /** Nothing is asked for any more. */
+  stop(): void {
+    this.#stopped.abort()
   }
 
   /** After a login as `tried` was refused: whether there is another version to try. Asks at most once in six hours. */
@@ -80,7 +86,7 @@ export class ClientVersions {
         timeoutMs: ANSWERS_WITHIN_MS,
         mostAnswerBytes: MOST_BYTES,
       },
-      { signal: new AbortController().signal },
+      { signal: this.#stopped.signal },
     )
     if (end.kind !== 'answered' || end.status !== 200) return
     const [, revision] = REVISION.exec(Buffer.from(end.body).toString()) ?? []

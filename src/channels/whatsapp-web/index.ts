@@ -81,6 +81,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     cleanup.start()
     events = null
   }
+  const versions = new ClientVersions({ set: version, url, guarded, clock })
   const held = new HeldSessions({
     store: parts.sessions,
     blocked,
@@ -88,7 +89,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     logins,
     pairings,
     receipts,
-    versions: new ClientVersions({ set: version, url, guarded, clock }),
+    versions,
     clock,
     url,
     note,
@@ -118,8 +119,7 @@ export function createWhatsAppWeb(parts: WhatsAppWebParts): Channel {
     },
     async stop() {
       events = null
-      cleanup.stop()
-      for (const turns of [logins, pairings]) turns.stop()
+      for (const stopped of [cleanup, logins, pairings, versions]) stopped.stop()
       await host.stop()
       await receipts.stop()
     },

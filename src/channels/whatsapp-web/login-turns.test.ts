@@ -36,8 +36,21 @@ describe('logins of one process', () => {
     turns.stop()
     const after = clock.timers
     await clock.pass(60_000)
+    void turns.take().then((end) => begun.push(end))
+    await settle()
 
     assert.deepEqual([waiting, after, begun.length], [1, 0, 20])
+  })
+
+  it('begin no more once the channel has stopped, also when none waited then', async () => {
+    const turns = new LoginTurns({ mostAtOnce: LOGINS_AT_ONCE, mostASecond: LOGINS_A_SECOND, clock: new HandClock() })
+    const begun: string[] = []
+
+    turns.stop()
+    void turns.take().then(() => begun.push('later'))
+    await settle()
+
+    assert.deepEqual(begun, [])
   })
 })
 

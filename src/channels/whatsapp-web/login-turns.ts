@@ -21,6 +21,7 @@ export class LoginTurns {
   /** When the last turns began, as many as may in a second. */
   readonly #begunAt: number[] = []
   #running = 0
+  #isStopped = false
   #cancelTimer: (() => void) | null = null
 
   constructor(limits: LoginLimits) {
@@ -44,13 +45,14 @@ export class LoginTurns {
 
   /** No turn begins any more. */
   stop(): void {
+    this.#isStopped = true
     this.#waiting.length = 0
     this.#cancelTimer?.()
   }
 
   #beginNext(): void {
     const { mostAtOnce, mostASecond, clock } = this.#limits
-    while (this.#waiting.length > 0 && this.#running < mostAtOnce && !this.#cancelTimer) {
+    while (this.#waiting.length > 0 && this.#running < mostAtOnce && !this.#cancelTimer && !this.#isStopped) {
       const now = clock.monotonic()
       const full = this.#begunAt.length < mostASecond ? null : (this.#begunAt[0] ?? null)
       if (full !== null && now - full < SECOND_MS) {

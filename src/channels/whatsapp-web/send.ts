@@ -1,3 +1,4 @@
+import { InterruptibleSleep } from '../../core/interruptible-sleep.ts'
 import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
 import type { Clock } from '../../core/ports/clock.ts'
 import type { Attempts } from './attempts.ts'
@@ -60,7 +61,7 @@ export async function sendByWhatsApp(
   if (!mayLeave()) return rejected(interrupted())
   if (found === 'running') return rejected(lookingUp())
   if (found.kind !== 'found') return rejected(failureOfSearch(found))
-  await show({ handover, ready, jid: found.jid }, clock)
+  await show({ handover, ready, jid: found.jid }, { clock, signal })
   const wireId = wireIdOf(handover)
   const begun = await begin(parts, { handover, ready, wireId }, mayLeave)
   if (begun.kind === 'failed') return rejected(begun.failure)
@@ -77,12 +78,17 @@ export async function sendByWhatsApp(
 /** As a person would be seen, where the connection is set so. */
 async function show(
   { handover, ready, jid }: Pick<Settled, 'handover' | 'ready'> & { readonly jid: string },
-  clock: Clock,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   const { typing, presence: isOnline } = readWhatsAppWebSettings(handover.settings)
   const types = typing && handover.content.type === 'message'
   ready.socket.show({ isOnline, typesTo: types ? jid : null })
-  if (types) await new Promise<void>((resolve) => clock.after(TYPES_LEAST_MS + clock.random() * TYPES_MORE_MS, resolve))
+  if (!types || signal.aborted) return
+  const sleep = new InterruptibleSleep(clock)
+  const interrupt = () => sleep.interrupt()
+  signal.addEventListener('abort', interrupt)
+  await sleep.sleep(TYPES_LEAST_MS + clock.random() * TYPES_MORE_MS)
+  signal.removeEventListener('abort', interrupt)
 }
 
 type Begun =

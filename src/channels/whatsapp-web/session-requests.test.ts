@@ -4,6 +4,7 @@ import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import type { SessionRequest, SessionRequestProgress } from '../../core/ports/session-requests.ts'
 import { LoginTurns } from './login-turns.ts'
 import { SessionRequests } from './session-requests.ts'
+import type { SocketOwner } from './thread/host.ts'
 
 describe('a request about a session', () => {
   it('unlinks nothing once it was cancelled, and cannot be cancelled while it unlinks', async () => {
@@ -31,15 +32,27 @@ describe('a request about a session', () => {
     await pairings.take()
     assert.deepEqual(events, [])
   })
+
+  it('stops at once while WhatsApp is asked for its version, and leaves the rest to the next worker', async () => {
+    const { requests, events } = open({ kind: 'qr', isTooOld: true })
+    requests.check()
+    await settled()
+    const before = [...events]
+
+    await requests.stop()
+
+    assert.deepEqual([before, events], [['connecting', 'asked'], before])
+  })
 })
 
 interface Given {
   readonly kind: SessionRequest['kind']
   readonly isCancelled?: boolean
   readonly pairings?: LoginTurns
+  readonly isTooOld?: boolean
 }
 
-function open({ kind, isCancelled = false, pairings = oneAtATime() }: Given) {
+function open({ kind, isCancelled = false, pairings = oneAtATime(), isTooOld = false }: Given) {
   const clock = new HandClock()
   const events: string[] = []
   const request: SessionRequest = {
@@ -51,8 +64,21 @@ function open({ kind, isCancelled = false, pairings = oneAtATime() }: Given) {
   const parts = {
     clock,
     pairings,
-    lane: {},
-    host: { isInstalled: () => true },
+    lane: { stillHolds: () => true },
+    host: {
+      isInstalled: () => true,
+      open(_: unknown, owner: SocketOwner) {
+        if (isTooOld) owner.changed({ kind: 'closed', code: 405, expiresInMs: null })
+        return { close: async () => false }
+      },
+    },
+    versions: {
+      choose: () => null,
+      findAnother() {
+        events.push('asked')
+        return new Promise(() => {})
+      },
+    },
     store: {
       findRequest: async () => request,
       async report(_: unknown, { progress }: { readonly progress: SessionRequestProgress }) {

@@ -144,8 +144,11 @@ export class SessionRequests {
       if (signal.aborted || !(await this.#report(request, { state: 'connecting' }))) return
       const version = versions.choose(null)
       let end = await this.#pairAs(version, request, signal)
-      if (isTooOld(end) && (await versions.findAnother(version?.version ?? null)) && !signal.aborted)
-        end = await this.#pairAs(versions.choose(null), request, signal)
+      if (isTooOld(end)) {
+        const isThere = await Promise.race([versions.findAnother(version?.version ?? null), aborted(signal)])
+        if (signal.aborted) return
+        if (isThere) end = await this.#pairAs(versions.choose(null), request, signal)
+      }
       if (end !== 'linked') {
         if (end) await this.#end(request, end)
         return

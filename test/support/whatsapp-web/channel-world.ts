@@ -15,6 +15,7 @@ import type { Channel } from '../../../src/core/ports/channel.ts'
 import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import type { Clock } from '../../../src/core/ports/clock.ts'
 import type { DeviceSessions } from '../../../src/core/ports/console/device-sessions.ts'
+import type { GuardedCall } from '../../../src/core/ports/guarded-call.ts'
 import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { SessionRequestKind } from '../../../src/core/ports/session-requests.ts'
 import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
@@ -141,6 +142,10 @@ export class ChannelWorld {
     memory = this.storage.channelState(WHATSAPP_WEB),
     folder = LIBRARY_FOLDER,
     clock = this.storage.clock,
+    guarded = createGuardedCall({
+      isLoopbackOpened: true,
+      trustedCertificates: [this.#simulator.media.authority],
+    }),
   }: ChannelGiven = {}): Channel {
     return createWhatsAppWeb({
       memory,
@@ -150,10 +155,7 @@ export class ChannelWorld {
       folder,
       rootKey: this.#simulator.rootKey.public.toString('base64'),
       url: this.#simulator.url,
-      guarded: createGuardedCall({
-        isLoopbackOpened: true,
-        trustedCertificates: [this.#simulator.media.authority],
-      }),
+      guarded,
       version: null,
       note: (event) => this.events.push(event),
     })
@@ -275,6 +277,7 @@ export async function openChannelWorld(
 interface ChannelGiven {
   readonly memory?: ChannelState
   readonly clock?: Clock
+  readonly guarded?: GuardedCall
   /** Where its library is installed. */
   readonly folder?: string
 }
