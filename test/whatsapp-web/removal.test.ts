@@ -140,7 +140,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
         event: 'session.unlink_failed',
         channel: 'whatsapp-web',
         connectionId: sender.connectionId,
-        status: 'connecting',
+        status: 'unanswered',
       },
     ])
   })

@@ -17,7 +17,6 @@ import type { SessionStore } from '../../core/ports/session-store.ts'
 import { StateCleanup } from '../receipts/state-cleanup.ts'
 import { ATTEMPT_KIND, Attempts, EVIDENCE_WAIT_MS, MESSAGE_KIND, TAKEN_KIND } from './attempts.ts'
 import { type ClientVersion, ClientVersions } from './client-version.ts'
-import type { SessionStatus } from './close-code.ts'
 import { CONTACT_KIND, FIRST_CONTACT_KIND, FirstContacts, LOCK_KIND } from './first-contacts.ts'
 import { LOGINS_A_SECOND, LOGINS_AT_ONCE, LoginTurns } from './login-turns.ts'
 import { Lookups } from './lookups.ts'
@@ -30,6 +29,7 @@ import { sendByWhatsApp } from './send.ts'
 import { SentContents } from './sent-contents.ts'
 import { type ReadySession, stateOf, WebSession } from './session.ts'
 import type { SessionParts } from './session-parts.ts'
+import type { UnlinkObstacle } from './session-requests.ts'
 import { parseWhatsAppWebSettings } from './settings.ts'
 import { StoredSession } from './stored-session.ts'
 import { ThreadHost } from './thread/host.ts'
@@ -262,8 +262,8 @@ class HeldSessions implements ChannelSessions {
     return () => cancel()
   }
 
-  #noteFailure({ connectionId }: HeldLane, obstacle: SessionStatus | null): void {
+  #noteFailure({ connectionId }: HeldLane, obstacle: UnlinkObstacle | null): void {
     if (!obstacle) return
-    this.#parts.note({ event: 'session.unlink_failed', channel: WHATSAPP_WEB, connectionId, status: obstacle.name })
+    this.#parts.note({ event: 'session.unlink_failed', channel: WHATSAPP_WEB, connectionId, status: obstacle })
   }
 }

@@ -9,13 +9,16 @@ import type { LoginTurns } from './login-turns.ts'
 import { Pairing, type PairingEnd } from './pairing.ts'
 import type { ThreadHost } from './thread/host.ts'
 
+/** Why WhatsApp may not know that a device was unlinked. */
+export type UnlinkObstacle = SessionStatus['name'] | typeof UNANSWERED
+
 /** The session that people want something of: see `WebSession`. */
 interface RequestedSession {
   connectNow(): Promise<void>
   whenReady(mostMs: number, signal: AbortSignal): Promise<{ readonly socket: unknown } | SessionStatus>
   wasLinkedBy(request: string): Promise<boolean>
   adopt(credentials: string, request: string): Promise<void>
-  unlink(): Promise<SessionStatus['name'] | typeof UNANSWERED | null>
+  unlink(): Promise<UnlinkObstacle | null>
 }
 
 interface RequestsParts {

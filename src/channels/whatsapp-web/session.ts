@@ -8,7 +8,7 @@ import { keepStatus, readKeptStatus } from './kept-status.ts'
 import { WHATSAPP_WEB } from './name.ts'
 import { SentContents } from './sent-contents.ts'
 import type { SessionParts } from './session-parts.ts'
-import { SessionRequests } from './session-requests.ts'
+import { SessionRequests, type UnlinkObstacle } from './session-requests.ts'
 import { SessionVersion } from './session-version.ts'
 import { StoredSession } from './stored-session.ts'
 import { type Deadline, deadlineIn } from './thread/deadline.ts'
@@ -140,7 +140,7 @@ export class WebSession {
   }
 
   /** Unlinks the device and removes what is stored. Returns why WhatsApp may not know of it; null: WhatsApp has confirmed it. */
-  async unlink(): Promise<SessionStatus['name'] | typeof UNANSWERED | null> {
+  async unlink(): Promise<UnlinkObstacle | null> {
     await this.connectNow()
     const found = await this.whenReady(UNLINKS_WITHIN_MS, new AbortController().signal)
     const obstacle = 'name' in found ? found.name : null
@@ -193,15 +193,15 @@ export class WebSession {
    * Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. Returns what
    * kept it from telling WhatsApp of a device that is forgotten now; null: nothing.
    */
-  async close({ remove }: { readonly remove: boolean }): Promise<SessionStatus | null> {
-    const obstacle = this.#status
+  async close({ remove }: { readonly remove: boolean }): Promise<UnlinkObstacle | null> {
+    const obstacle = this.isReady ? UNANSWERED : this.#status.name
     this.#isClosed = true
     this.#mayLeave = () => false
     this.#note('closed', null)
     const logsOut = remove && this.isReady
     const [isLoggedOut] = await Promise.all([this.#leave({ logsOut }), this.#requests.stop()])
     if (!remove) return null
-    const isKnown = isLoggedOut || obstacle.name === 'unlinked' || !(await this.#isStored())
+    const isKnown = isLoggedOut || obstacle === 'unlinked' || !(await this.#isStored())
     return (await this.#remove()) && !isKnown ? obstacle : null
   }
 

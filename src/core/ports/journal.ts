@@ -158,7 +158,7 @@ export type JournalEvent =
     }
   /**
    * The connection was removed, but its device could not log in to be unlinked, or WhatsApp did not answer: the phone may list
-   * it for ever. `status`: what kept it from that; `connecting` also without an answer.
+   * it for ever. `status`: what kept it from that; `unanswered`: the device was logged in, but WhatsApp did not confirm it.
    */
   | {
       readonly event: 'session.unlink_failed'
