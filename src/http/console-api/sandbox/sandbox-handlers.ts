@@ -71,8 +71,7 @@ export function sandboxHandlers({ store, sandbox }: ConsoleDeps): Handlers<typeo
       try {
         const copy = await sandbox.openCopy(messageId)
         if (!copy) throw new Refusal('copy_gone')
-        context.reply.raw.once('close', release)
-        await sendCopy(copy, media.name, context)
+        await sendCopy(copy, { name: media.name, onEnd: release }, context)
       } catch (error) {
         release()
         throw error

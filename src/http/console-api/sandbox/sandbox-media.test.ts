@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify, { type FastifyInstance } from 'fastify'
-import { beforeEach, describe, it } from 'vitest'
+import { beforeEach, describe, it, vi } from 'vitest'
 import {
   AdministrationWorld,
   ENGINES,
@@ -11,12 +12,18 @@ import {
 import { tinyPng } from '../../../../test/support/journey/serve-files.ts'
 import { sandboxRoutes } from '../../../contract/console/sandbox.ts'
 import type { AccountId, ConnectionId } from '../../../core/ids.ts'
+import type { OpenCopy } from '../../../core/ports/console/sandbox.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { openCopy } from '../../../media/open-copy.ts'
 import { createInboxViews } from '../../../storage/queries/inbox/inbox.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
 import { sandboxHandlers } from './sandbox-handlers.ts'
+
+// See open-replies.ts.
+const PREVIEWS_OF_PERSON = 100
+// Only for what never ends.
+const NEVER_ENDS_MS = 120_000
 
 const MESSAGE = '0199aaaa-0000-7000-8000-000000000001'
 const OTHER = '0199aaaa-0000-7000-8000-000000000002'
@@ -141,6 +148,46 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
     assert.deepEqual((await app.inject(pathOf(OTHER))).json(), { code: 'copy_gone' })
   })
 
+  it('takes no place of others once its callers have left, even before it was opened', async () => {
+    await deliver(MESSAGE, 'a.png', tinyPng())
+    const [gate, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const sockets: Socket[] = []
+    let [asked, gone, open] = [0, 0, 0]
+    const server = serveTo(
+      () => owner,
+      async (copy) => {
+        if (++asked > PREVIEWS_OF_PERSON) return copy
+        if (asked === PREVIEWS_OF_PERSON) for (const socket of sockets) socket.destroy()
+        open += 1
+        await gate.promise
+        return (
+          copy && {
+            ...copy,
+            read: (from, to) => copy.read(from, to),
+            close: () => copy.close().then(() => void open--),
+          }
+        )
+      },
+    )
+    server.server.on('connection', (socket) =>
+      socket.once('close', () => ++gone === PREVIEWS_OF_PERSON && left.resolve()),
+    )
+    await server.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = server.server.address() as AddressInfo
+    for (let at = 0; at < PREVIEWS_OF_PERSON; at++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`GET ${pathOf(MESSAGE)} HTTP/1.1\r\nhost: a\r\n\r\n`)
+      sockets.push(socket)
+    }
+
+    await left.promise
+    gate.resolve()
+
+    await vi.waitUntil(() => open === 0, { timeout: NEVER_ENDS_MS })
+    assert.equal((await server.inject(pathOf(MESSAGE))).statusCode, 200)
+    await server.close()
+  })
+
   it.each(['../../etc/passwd', '..', '.', 'a/b', MESSAGE.toUpperCase(), `${MESSAGE}\0`, ''])(
     'is not read from the disk as %j, even if something had been delivered as that',
     async (id) => {
@@ -154,13 +201,16 @@ describe.each(ENGINES)('a file that the sandbox delivered, on %s', (engine) => {
   )
 })
 
+/** What becomes of an opened copy. */
+type Opened = (copy: OpenCopy | null) => Promise<OpenCopy | null>
+
 /** The handler with the console's hooks before and after it, simplified. */
-function serveTo(account: () => AccountId): FastifyInstance {
+function serveTo(account: () => AccountId, opened: Opened = async (copy) => copy): FastifyInstance {
   const deps = {
     store: { inbox: createInboxViews(world.store) },
     sandbox: {
       commands: [],
-      openCopy: (id: string) => openCopy(folder, id as never),
+      openCopy: async (id: string) => opened(await openCopy(folder, id as never)),
       markRead: async () => {},
       removeCopy: async () => {},
     },

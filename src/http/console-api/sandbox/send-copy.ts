@@ -28,6 +28,12 @@ const SHOWN_INLINE: ReadonlySet<string> = new Set([
   'audio/flac',
 ])
 
+interface Sent {
+  readonly name: string
+  /** Called once when the reply has ended for any reason. */
+  readonly onEnd: () => void
+}
+
 /**
  * Begins to write the copy as the reply. Its content is not trusted but served under our own address, so it must never
  * run as a page of ours: its type was found by its bytes, the browser may not guess another one, and even as a page it
@@ -35,7 +41,7 @@ const SHOWN_INLINE: ReadonlySet<string> = new Set([
  */
 export async function sendCopy(
   copy: OpenCopy,
-  name: string,
+  { name, onEnd }: Sent,
   { request, reply }: Pick<AccountRequest, 'request' | 'reply'>,
 ): Promise<void> {
   const isShown = SHOWN_INLINE.has(copy.mime)
@@ -50,6 +56,7 @@ export async function sendCopy(
   const range = readRange(request.headers.range, copy.sizeBytes)
   if (range === 'outside') {
     await copy.close()
+    onEnd()
     void reply.code(416).header('content-range', `bytes */${copy.sizeBytes}`).send('')
     return
   }
@@ -58,8 +65,11 @@ export async function sendCopy(
   reply.header('content-length', to - from + 1)
   // In byte mode: in object mode, 16 pieces would be buffered for a slow reader.
   const body = Readable.from(copy.read(from, to), { objectMode: false })
-  // Otherwise a client that leaves before the reply begins would leave the file open.
-  body.once('close', () => void copy.close())
+  // Of the body, not of the reply: a client may have left while the file was opened.
+  body.once('close', () => {
+    void copy.close()
+    onEnd()
+  })
   void reply.send(body)
 }
 
