@@ -212,7 +212,7 @@ describe('messages for the caller', () => {
     [{ ...text('a'), to: '123' }, '14155550100'],
     [media({ name: 'photo' }), 'photo.jpg'],
     [media({ url: 'files.example.com/a.jpg' }), 'https://files.example.com/photo.jpg'],
-  ])('about a wrong format show how it should look: %j', (body, example) => {
+  ])('about a wrong format show an example: %j', (body, example) => {
     assert.ok(messageOf(body).endsWith(` Example: ${example}.`))
   })
 

@@ -4,7 +4,12 @@ import { timeLabelOf, unseen } from '../../console/features/attention/attention-
 import { changesText, gapEffect } from '../../console/features/connections/connection-labels.ts'
 import { auditFact } from '../../console/features/settings/audit-labels.ts'
 import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
-import { deliveryLabel, lastTryLabel, retriesText } from '../../console/features/webhooks/webhook-labels.ts'
+import {
+  deliveryGroup,
+  deliveryLabel,
+  lastTryLabel,
+  retriesText,
+} from '../../console/features/webhooks/webhook-labels.ts'
 import type { AlarmReply } from '../../src/contract/console/alarms.ts'
 import { ALARM_KIND_NAMES } from '../../src/core/watchdog/alarm-kinds.ts'
 import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
@@ -69,6 +74,10 @@ describe('a webhook', () => {
 
     assert.deepEqual(labels, ['Waiting', 'Failed once, tried again', 'Failed 3 times, tried again'])
     assert.equal(deliveryLabel({ state: 'delivered', tries: 2 }), 'Delivered')
+    assert.deepEqual(
+      [0, 1].map((tries) => deliveryGroup({ state: 'waiting', tries })),
+      ['moving', 'attend'],
+    )
   })
 
   it('says of a new delivery that it is sent, and not so of one that waits behind others', () => {

@@ -2,9 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { clockOrDate, dayText, estimateText } from '../../console/components/instants.ts'
 import { barText, inOrder, spanOf } from '../../console/features/logs/histogram-text.ts'
-import { besideState, causeOf, placeOf, placeText, STATE_LABELS } from '../../console/features/logs/log-labels.ts'
+import {
+  besideState,
+  causeOf,
+  placeOf,
+  placeText,
+  previewOf,
+  STATE_LABELS,
+} from '../../console/features/logs/log-labels.ts'
 import {
   countedFilter,
+  keyHint,
   logSearch,
   QUICK_FILTERS,
   quickFilterOf,
@@ -128,6 +136,26 @@ describe('what stands beside the result', () => {
       causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
       '12 requests, not listed one by one: Wrong format',
     )
+  })
+})
+
+describe('the key at the search box of the log', () => {
+  it('is the one that leads there, and Enter once something else is typed', () => {
+    const search = { text: 'parcel' } as Parameters<typeof keyHint>[1]
+
+    assert.deepEqual(
+      [keyHint('parcel', search), keyHint('parcels', search), keyHint('', search)],
+      ['/', 'Enter', 'Enter'],
+    )
+  })
+})
+
+describe('the text of a row in the log', () => {
+  it('is what was sent, or that it was empty', () => {
+    const error = { field: 'message.message', code: 'text_empty', list: 'Empty text', message: 'The text is empty.' }
+
+    assert.equal(previewOf({ preview: 'Hello', errors: [] }), 'Hello')
+    assert.equal(previewOf({ preview: '  ', errors: [error] }), '(empty)')
   })
 })
 

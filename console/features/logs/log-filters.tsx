@@ -4,7 +4,7 @@ import { cloneElement, type SubmitEvent, Suspense, useState } from 'react'
 import { useAccount } from '../../components/account.tsx'
 import { lazily } from '../../components/load-later.ts'
 import type { FiltersProps } from './filter-popover.tsx'
-import { readWords, wordsOf } from './log-search.ts'
+import { keyHint, readWords, wordsOf } from './log-search.ts'
 
 // Its fields are a tenth of the page's script, and most people search by the box.
 const FilterPopover = lazily(async () => (await import('./filter-popover.tsx')).FilterPopover)
@@ -41,7 +41,7 @@ function SearchBox({ search, change }: FiltersProps) {
         autoComplete="off"
         leftSection={<Search size={16} aria-hidden />}
         rightSectionWidth={56}
-        rightSection={<Kbd size="xs">{words === wordsOf(search) ? '/' : 'Enter'}</Kbd>}
+        rightSection={<Kbd size="xs">{keyHint(words, search)}</Kbd>}
       />
     </form>
   )

@@ -46,6 +46,11 @@ export const STATUS_LABELS = {
   '5xx': '5xx Our side',
 } as const
 
+/** The beginning of its text. An empty one was refused, and shows as nothing. */
+export function previewOf({ preview, errors }: Pick<LogRow, 'preview' | 'errors'>): string | null {
+  return errors.some(({ code }) => code === 'text_empty') ? '(empty)' : preview
+}
+
 /** The state of a row in the list: a request that made no message was refused. */
 export function stateOf({ outcome, state }: Pick<LogEntry, 'outcome' | 'state'>): string {
   return outcome === 'refused' ? 'REFUSED' : (state ?? 'GONE')

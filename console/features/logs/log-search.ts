@@ -81,6 +81,11 @@ export function wordsOf({ to, id, text }: LogSearch): string {
   return id ?? text ?? to?.replace('*', '') ?? ''
 }
 
+/** The key that helps with the search box: the one that leads there, or that searches for what is typed. */
+export function keyHint(words: string, search: LogSearch): string {
+  return words === wordsOf(search) ? '/' : 'Enter'
+}
+
 interface QuickFilter {
   readonly value: string
   readonly label: string

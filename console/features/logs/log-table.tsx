@@ -13,7 +13,7 @@ import { MessagePreview } from '../../components/message-preview.tsx'
 import { StateLabel } from '../../components/state-label.tsx'
 import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { besideState, placeOf, stateOf } from './log-labels.ts'
+import { besideState, placeOf, previewOf, stateOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
 import { RowMenu } from './row-menu.tsx'
@@ -80,12 +80,9 @@ const PREVIEW: Column<LogRow> = {
   key: 'message',
   header: 'Message',
   card: 'text',
-  cell: ({ type, preview, errors }) =>
-    type === null && preview === null ? null : (
-      <MessagePreview
-        type={type ?? 'message'}
-        preview={errors.some(({ code }) => code === 'text_empty') ? '(empty)' : preview}
-      />
+  cell: (row) =>
+    row.type === null && row.preview === null ? null : (
+      <MessagePreview type={row.type ?? 'message'} preview={previewOf(row)} />
     ),
 }
 

@@ -1,7 +1,7 @@
 import { Ban, CircleCheck, CircleX, Hourglass, TriangleAlert } from 'lucide-react'
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
-import { deliveryLabel, STATE_LABELS } from './webhook-labels.ts'
+import { deliveryGroup, deliveryLabel, STATE_LABELS } from './webhook-labels.ts'
 
 const OF_WEBHOOK = {
   enabled: { group: 'sent', icon: CircleCheck },
@@ -24,19 +24,12 @@ export function WebhookBadge({ webhook: { state, isFailing } }: { readonly webho
   )
 }
 
-const OF_DELIVERY = {
-  waiting: { group: 'moving', icon: Hourglass },
-  delivered: { group: 'sent', icon: CircleCheck },
-  failed: { group: 'notsent', icon: CircleX },
-  dropped: { group: 'notsent', icon: Ban },
-} as const
+const ICONS = { waiting: Hourglass, delivered: CircleCheck, failed: CircleX, dropped: Ban } as const
 
 export function DeliveryBadge({ delivery }: { readonly delivery: Pick<DeliveryRowReply, 'state' | 'tries'> }) {
-  const { state } = delivery
-  const hasFailed = state === 'waiting' && delivery.tries > 0
-  const { group, icon } = hasFailed ? ({ group: 'attend', icon: TriangleAlert } as const) : OF_DELIVERY[state]
+  const group = deliveryGroup(delivery)
   return (
-    <GroupLabel group={group} icon={icon}>
+    <GroupLabel group={group} icon={group === 'attend' ? TriangleAlert : ICONS[delivery.state]}>
       {deliveryLabel(delivery)}
     </GroupLabel>
   )

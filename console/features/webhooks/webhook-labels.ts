@@ -1,4 +1,5 @@
 import type { DeliveryRowReply, WebhookReply } from '../../../src/contract/console/webhooks.ts'
+import type { StateGroup } from '../../app/theme.ts'
 import { localDateTime } from '../../components/instants.ts'
 
 export const STATE_LABELS: Readonly<Record<WebhookReply['state'], string>> = {
@@ -19,6 +20,13 @@ export function deliveryLabel({ state, tries }: Pick<DeliveryRowReply, 'state' |
   return state === 'waiting' && tries > 0
     ? `Failed ${tries === 1 ? 'once' : `${tries} times`}, tried again`
     : DELIVERY_LABELS[state]
+}
+
+const DELIVERY_GROUPS = { waiting: 'moving', delivered: 'sent', failed: 'notsent', dropped: 'notsent' } as const
+
+/** The colour of its badge: yellow while it fails. */
+export function deliveryGroup({ state, tries }: Pick<DeliveryRowReply, 'state' | 'tries'>): StateGroup {
+  return state === 'waiting' && tries > 0 ? 'attend' : DELIVERY_GROUPS[state]
 }
 
 /** The deliveries of the last day, in one line. */

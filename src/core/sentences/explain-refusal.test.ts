@@ -21,7 +21,7 @@ it.each([
 })
 
 it.each(Object.entries(REFUSALS).filter(([code]) => code.endsWith('_malformed')))(
-  'the refusal %s shows how it should look',
+  'the refusal %s shows an example',
   (_, sentence) => {
     assert.match(sentence, / Example: \S+\.$/)
   },

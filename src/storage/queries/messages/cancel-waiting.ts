@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { ConnectionId } from '../../../core/ids.ts'
-import type { MessageState, Sequence, SettledState } from '../../../core/message/message.ts'
+import type { MessageState, RetryState, Sequence, SettledState } from '../../../core/message/message.ts'
 import { ownWaitFacts } from '../../../core/message/own-wait.ts'
 import type { TakenOut } from '../../../core/message/taken-out.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
@@ -87,7 +87,9 @@ async function readOwnWaits(tables: Reader, sequences: readonly Sequence[]) {
     .where('sequence', 'in', sequences)
     .where('retry', 'is not', null)
     .execute()
-  return new Map(rows.map(({ sequence, retry }) => [sequence, ownWaitFacts(JSON.parse(retry ?? 'null'))]))
+  return new Map(
+    rows.map(({ sequence, retry }) => [sequence, ownWaitFacts(JSON.parse(retry ?? 'null') as RetryState | null)]),
+  )
 }
 
 interface Ended {

@@ -2,7 +2,7 @@ import { sql, type UpdateResult } from 'kysely'
 import { commandLine } from '../../../core/command-line.ts'
 import type { MessageId } from '../../../core/ids.ts'
 import { ERASED } from '../../../core/message/erased.ts'
-import type { MessageState } from '../../../core/message/message.ts'
+import type { MessageState, RetryState } from '../../../core/message/message.ts'
 import { ownWaitFacts } from '../../../core/message/own-wait.ts'
 import type { Actor, MessageView } from '../../../core/ports/administration.ts'
 import type { ChannelEvents } from '../../../core/ports/channel.ts'
@@ -50,7 +50,7 @@ export function cancelMessage(store: Store, id: MessageId, actor: Actor): Promis
       sequence: message.sequence,
       kind: 'cancelled',
       code: 'cancelled_by_person',
-      facts: { by: making.actor, ...ownWaitFacts(JSON.parse(message.retry ?? 'null')) },
+      facts: { by: making.actor, ...ownWaitFacts(JSON.parse(message.retry ?? 'null') as RetryState | null) },
     })
     await finish(making, message, { action: 'message.cancel' })
     return view(making, id)
