@@ -151,7 +151,7 @@ function sentAnd(view: MessageTimeline, how: 'delivered' | 'read'): string {
 // Networks cut their times off to the second.
 const CUT_OFF_MS = 1_000
 
-/** In the timeline a report stands after all that it depends on, such as an attempt whose result became known long after it. */
+/** A report stands in the timeline after all that it depends on, such as a result that became known later. */
 function reportedAt({ at, facts }: TimelineEntry, acceptedAt: number): number {
   const networkTime = Number(facts['networkTime'] ?? at)
   const isInItsSecond = networkTime >= acceptedAt && at - networkTime < CUT_OFF_MS
