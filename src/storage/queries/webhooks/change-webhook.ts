@@ -3,7 +3,7 @@ import type { NotificationKind } from '../../../core/notifications/notification-
 import type { OfWebhook, Webhooks, WebhookView } from '../../../core/ports/webhooks.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
-import { findWebhook, listWebhookRows, toWebhookView } from './webhook-rows.ts'
+import { findWebhook, listWebhookRows, toWebhookView, updateWebhook } from './webhook-rows.ts'
 import { newNoticeId, noteWants } from './write-notifications.ts'
 
 // Each notice is written once for each of them.
@@ -48,7 +48,7 @@ export function createWebhookChanges(store: Store): Pick<Webhooks, 'addWebhook' 
           ...(description !== undefined && { description }),
           ...(kinds && { kinds: JSON.stringify(kinds) }),
         }
-        await write(making, of, columns)
+        if (Object.keys(columns).length > 0) await updateWebhook(making.tables, of, columns).execute()
         return finish(making, of, { action: 'webhook.change', detail: { ...changed } })
       }),
     setWebhookState: (of, state, actor) =>
@@ -57,7 +57,8 @@ export function createWebhookChanges(store: Store): Pick<Webhooks, 'addWebhook' 
         const before = await findWebhook(tables, of)
         if (before.state === state) return toWebhookView(tables, before, at)
         // Earlier failures no longer count: the receiver was fixed, or the webhook is disabled on purpose.
-        await write(making, of, { state, state_reason: null, failing_since: null, failed_tries: 0 })
+        const columns = { state, state_reason: null, failing_since: null, failed_tries: 0 }
+        await updateWebhook(tables, of, columns).execute()
         return finish(making, of, { action: state === 'enabled' ? 'webhook.enable' : 'webhook.disable' })
       }),
   }
@@ -73,11 +74,8 @@ export function createWebhookActions(
         const before = await findWebhook(tables, of)
         const isOlderInUse = before.old_secret !== null && (before.old_secret_until ?? 0) > at
         if (isOlderInUse && !endsEarlier) throw new Refusal('webhook_secrets_overlap')
-        const { numUpdatedRows } = await tables
-          .updateTable('webhook')
-          .set({ secret, old_secret: before.secret, old_secret_until: oldUntil })
-          .where('account_id', '=', of.accountId)
-          .where('id', '=', of.id)
+        const columns = { secret, old_secret: before.secret, old_secret_until: oldUntil }
+        const { numUpdatedRows } = await updateWebhook(tables, of, columns)
           // Otherwise a secret that was just shown to a person would never sign.
           .where('secret', '=', before.secret)
           .executeTakeFirstOrThrow()
@@ -88,7 +86,8 @@ export function createWebhookActions(
     removeWebhook: (of, actor) =>
       change(store, actor, async (making) => {
         const { url } = await findWebhook(making.tables, of)
-        await write(making, of, { state: 'removed', secret: '', old_secret: null, old_secret_until: null })
+        const columns = { state: 'removed', secret: '', old_secret: null, old_secret_until: null } as const
+        await updateWebhook(making.tables, of, columns).execute()
         await noteWants(making, of.accountId)
         await writeAudit(making, { action: 'webhook.remove', object: of.id, accountId: of.accountId, detail: { url } })
       }),
@@ -127,24 +126,6 @@ export function createWebhookActions(
 
 /** As a delivery begins. */
 export const WAITING = { state: 'waiting', claim: null, ended_at: null, last_status: null, last_code: null } as const
-
-type Columns = Partial<{
-  url: string
-  description: string
-  kinds: string
-  state: 'enabled' | 'disabled' | 'removed'
-  state_reason: null
-  failing_since: null
-  failed_tries: 0
-  secret: string
-  old_secret: string | null
-  old_secret_until: number | null
-}>
-
-async function write({ tables }: Change, { accountId, id }: OfWebhook, columns: Columns): Promise<void> {
-  if (Object.keys(columns).length === 0) return
-  await tables.updateTable('webhook').set(columns).where('account_id', '=', accountId).where('id', '=', id).execute()
-}
 
 async function finish(
   making: Change,

@@ -6,6 +6,7 @@ import type { ClaimedDelivery } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 import { changeDeliveries } from './change-deliveries.ts'
+import { updateWebhook } from './webhook-rows.ts'
 import { LONGEST_AHEAD_MS } from './write-notifications.ts'
 
 // Of those with something due, the ones that have waited longest: as many that work, and as many that fail.
@@ -122,12 +123,7 @@ async function claimShare(
       rows.map(({ position }) => position),
     )
     .execute()
-  await tables
-    .updateTable('webhook')
-    .set({ served_at: now })
-    .where('account_id', '=', accountId)
-    .where('id', '=', webhookId)
-    .execute()
+  await updateWebhook(tables, { accountId, id: webhookId }, { served_at: now }).execute()
   return rows.map((row) => {
     const isOldInUse = row.old_secret !== null && (row.old_secret_until ?? 0) > now
     return {

@@ -7,6 +7,7 @@ import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 import { changeDeliveries } from './change-deliveries.ts'
 import { WAITING } from './change-webhook.ts'
+import { updateWebhook } from './webhook-rows.ts'
 
 // On a laptop some 10 ms of writing, because the service writes at the same time and must not wait long.
 const NOTICES_AT_ONCE = 200
@@ -181,11 +182,7 @@ async function dropOldest(
     .where('notice_position', '<=', past.notice_position)
     .executeTakeFirst()
   const dropped = Number(numUpdatedRows)
-  await tables
-    .updateTable('webhook')
-    .set({ dropped: sql`dropped + ${dropped}` })
-    .where('account_id', '=', hook.account_id)
-    .where('id', '=', hook.id)
-    .execute()
+  const of = { accountId: hook.account_id, id: hook.id }
+  await updateWebhook(tables, of, { dropped: sql`dropped + ${dropped}` }).execute()
   return dropped
 }

@@ -4,6 +4,7 @@ import type { DisabledWebhook, TriedDelivery } from '../../../core/ports/deliver
 import type { Store } from '../store.ts'
 import { writeAudit } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
+import { updateWebhook } from './webhook-rows.ts'
 import { noteWants, writeNotices } from './write-notifications.ts'
 
 const DAY_MS = 86_400_000
@@ -36,19 +37,13 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
       if (!(await writeTry(tables, one))) continue
       const { accountId, webhookId, checked } = one
       const isDelivered = checked.next.do === 'done'
-      await tables
-        .updateTable('webhook')
-        .set(
-          isDelivered
-            ? { failing_since: null, failed_tries: 0, last_delivered_at: one.at }
-            : {
-                failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(one.at)})`,
-                failed_tries: sql<number>`failed_tries + 1`,
-              },
-        )
-        .where('account_id', '=', accountId)
-        .where('id', '=', webhookId)
-        .execute()
+      const columns = isDelivered
+        ? { failing_since: null, failed_tries: 0, last_delivered_at: one.at }
+        : {
+            failing_since: sql<Instant>`coalesce(failing_since, ${sql.lit(one.at)})`,
+            failed_tries: sql<number>`failed_tries + 1`,
+          }
+      await updateWebhook(tables, { accountId, id: webhookId }, columns).execute()
       if (!isDelivered) {
         const isGone = checked.next.do === 'disable' || (suspects.get(webhookId)?.isGone ?? false)
         suspects.set(webhookId, { accountId, webhookId, isGone })
@@ -138,12 +133,7 @@ async function disableIfDue(
   if (!isGone && !isFailing) return null
   const code = isGone ? 'gone' : 'failing_for_days'
   const [why, nextStep] = WHY[code]
-  await tables
-    .updateTable('webhook')
-    .set({ state: 'failing', state_reason: why })
-    .where('account_id', '=', accountId)
-    .where('id', '=', webhookId)
-    .execute()
+  await updateWebhook(tables, { accountId, id: webhookId }, { state: 'failing', state_reason: why }).execute()
   await noteWants({ tables }, accountId)
   const data = { webhookId, url: hook.url, code, why, nextStep }
   await writeNotices({ tables }, [

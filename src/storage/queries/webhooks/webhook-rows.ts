@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type UpdateObject } from 'kysely'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import { givenUpAt } from '../../../core/notifications/decide-after-try.ts'
 import { isNotificationKind } from '../../../core/notifications/notification-kinds.ts'
@@ -24,6 +24,10 @@ export async function findWebhook(tables: Reader, { accountId, id }: OfWebhook):
     .executeTakeFirst()
   if (!row) throw new Refusal('webhook_unknown')
   return row
+}
+
+export function updateWebhook(tables: Reader, { accountId, id }: OfWebhook, columns: UpdateObject<Tables, 'webhook'>) {
+  return tables.updateTable('webhook').set(columns).where('account_id', '=', accountId).where('id', '=', id)
 }
 
 export async function listWebhookRows(tables: Reader, accountId: AccountId): Promise<readonly WebhookRow[]> {
