@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type SqlBool, sql } from 'kysely'
+import { type Selectable, type SqlBool, sql } from 'kysely'
 import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
@@ -24,6 +24,7 @@ import {
   touchLane,
   writeAudit,
 } from '../store.ts'
+import type { Tables } from '../tables.generated.ts'
 import { announceConnection } from '../webhooks/write-notifications.ts'
 
 type ChannelSettings = NonNullable<ConnectionChange['channelSettings']>
@@ -97,12 +98,12 @@ export function createConnectionChanges(store: Store): Pick<Administration, Chan
     },
     setConnectionState: (id, state, actor) =>
       change(store, actor, async (making) => {
-        await writeState(making, { id, accountId: await ownerOf(making, id) }, state)
+        await writeState(making, await stored(making, id), state)
         return view(making, id, making.at)
       }),
     changeConnection: (id, changed, actor) =>
       change(store, actor, async (making) => {
-        await writeSettings(making, { id, accountId: await ownerOf(making, id) }, changed)
+        await writeSettings(making, await stored(making, id), changed)
         return view(making, id, making.at)
       }),
     noteCheck: (id, { facts, isTakenOver }, actor) =>
@@ -123,14 +124,12 @@ export function createConnectionChanges(store: Store): Pick<Administration, Chan
   }
 }
 
+type Stored = Selectable<Tables['connection']>
+
 /** Runs inside a change that found the connection not removed. */
-export async function writeState(
-  making: Change,
-  { accountId, id }: OfAccount,
-  state: 'active' | 'paused',
-): Promise<void> {
+export async function writeState(making: Change, before: Stored, state: 'active' | 'paused'): Promise<void> {
   const { tables } = making
-  const before = await tables.selectFrom('connection').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  const { id, account_id: accountId, number, channel } = before
   await tables.updateTable('connection').set({ state }).where('id', '=', id).execute()
   // A person resumes after fixing the cause, so the lane tries at once instead of waiting further.
   if (state === 'active') await endLaneWait(making, id)
@@ -140,16 +139,17 @@ export async function writeState(
   if (before.state === state) return
   await (state === 'paused' ? beginPause(making, id) : endPause(making, id))
   const kind = state === 'active' ? 'connection.resumed' : 'connection.paused'
-  await announceConnection(making, { kind, accountId, id, number: before.number, channel: before.channel })
+  await announceConnection(making, { kind, accountId, id, number, channel })
 }
 
 /** Runs inside a change that found the connection not removed. Settings that are left out stay as they are. */
 export async function writeSettings(
   making: Change,
-  { accountId, id }: OfAccount,
+  before: Stored,
   { name, policy, channelSettings, expected, link }: ConnectionChange,
 ): Promise<void> {
   const { tables } = making
+  const { id, account_id: accountId, number, channel, channel_settings: found } = before
   const columns = {
     ...(name !== undefined && { name }),
     ...(policy && { policy: JSON.stringify(policy) }),
@@ -157,14 +157,16 @@ export async function writeSettings(
     ...(link && { network_key: link.networkKey, callback_app: link.callbackApp }),
   }
   if (Object.keys(columns).length === 0) return
-  if (link) await refuseTakenKey(making, { id, link, channel: await channelOf(making, id) })
-  const found = expected && (await requireUnchanged(making, id, expected))
+  if (link) await refuseTakenKey(making, { id, link, channel })
+  // Compares the parsed values, because the expected settings have lost the white space of the stored text.
+  if (expected && JSON.stringify(JSON.parse(found)) !== JSON.stringify(expected))
+    throw new Refusal('connection_changed')
   const { numUpdatedRows } = await tables
     .updateTable('connection')
     .set(columns)
     .where('id', '=', id)
     // Checked again, because a change of the key ring reseals secrets without waiting for this change.
-    .$if(found !== undefined, (query) => query.where('channel_settings', '=', found ?? ''))
+    .$if(expected !== undefined, (query) => query.where('channel_settings', '=', found))
     .executeTakeFirst()
   if (numUpdatedRows !== 1n) throw new Refusal('connection_changed')
   // The network was just verified with these settings, so the lane tries at once, as after resuming.
@@ -178,38 +180,12 @@ export async function writeSettings(
     ...(link && { link: Object.keys(link) }),
   }
   await writeAudit(making, { action: 'connection.change', object: id, accountId, detail })
-  const { number, channel } = await tables
-    .selectFrom('connection')
-    .select(['number', 'channel'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
   const what = { kind: 'connection.changed', accountId, id, number, channel, changed: Object.keys(detail) } as const
   await announceConnection(making, what)
 }
 
 function changedKeys(before: ChannelSettings, after: ChannelSettings): readonly string[] {
   return Object.keys({ ...before, ...after }).filter((key) => !isDeepStrictEqual(before[key], after[key]))
-}
-
-interface OfAccount {
-  readonly accountId: AccountId
-  readonly id: ConnectionId
-}
-
-/** The stored text of the channel settings. Refuses if they differ from the expected ones. */
-async function requireUnchanged(
-  { tables }: Change,
-  id: ConnectionId,
-  expected: Readonly<Record<string, unknown>>,
-): Promise<string> {
-  const { channel_settings: found } = await tables
-    .selectFrom('connection')
-    .select('channel_settings')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  // Compares the parsed values, because the expected settings have lost the white space of the stored text.
-  if (JSON.stringify(JSON.parse(found)) !== JSON.stringify(expected)) throw new Refusal('connection_changed')
-  return found
 }
 
 /**
@@ -232,24 +208,15 @@ async function refuseTakenKey(
   if (taken) throw new Refusal('network_key_taken')
 }
 
-async function channelOf({ tables }: Change, id: ConnectionId): Promise<string> {
-  const { channel } = await tables
-    .selectFrom('connection')
-    .select('channel')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return channel
-}
-
-async function ownerOf({ tables }: Change, id: ConnectionId): Promise<AccountId> {
+async function stored({ tables }: Change, id: ConnectionId): Promise<Stored> {
   const row = await tables
     .selectFrom('connection')
-    .select('account_id')
+    .selectAll()
     .where('id', '=', id)
     .where('state', '<>', 'removed')
     .executeTakeFirst()
   if (!row) throw removedMeanwhile()
-  return row.account_id
+  return row
 }
 
 /** Connections that are not removed, with the status of their lanes. */

@@ -24,13 +24,11 @@ export function createLaneChanges(
   return {
     setState: (of, state, actor) =>
       change(store, actor, async (making) => {
-        await livingConnection(making.tables, of)
-        await writeState(making, of, state)
+        await writeState(making, await livingConnection(making.tables, of), state)
       }),
     changeSettings: (of, changed, actor) =>
       change(store, actor, async (making) => {
-        await livingConnection(making.tables, of)
-        await writeSettings(making, of, changed)
+        await writeSettings(making, await livingConnection(making.tables, of), changed)
       }),
     /** The service notices it as any other change of a lane: it reads what the lane remembers afresh, and that is no wait. */
     endWait: (of, actor) =>
