@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type AdapterCapabilities,
   reportsArrival,
@@ -23,6 +24,7 @@ import {
 } from '../../../core/ports/watch.ts'
 import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
+import { pages } from '../pages.ts'
 import type { WatchDatabase } from './watch-database.ts'
 import { readLanes, readLanesOf } from './watched-lanes.ts'
 
@@ -202,13 +204,7 @@ async function readFullLanes(
     full.push({ accountId, connectionId: id, number: String(row['number']), waiting, limit: maxWaitingPerConnection })
   }
   for (const [accountId, waiting] of accounts)
-    full.push({
-      accountId,
-      connectionId: null as ConnectionId | null,
-      number: null,
-      waiting,
-      limit: maxWaitingPerAccount,
-    })
+    full.push({ accountId, connectionId: null, number: null, waiting, limit: maxWaitingPerAccount })
   return full
 }
 
@@ -282,15 +278,10 @@ async function readContactLocks(database: WatchDatabase, now: Instant): Promise<
   return [...new Map(locks.map((lock) => [lock.connectionId, lock])).values()]
 }
 
-interface Candidate {
-  readonly id: ConnectionId
-  readonly account_id: AccountId
-  readonly number: string
-  readonly channel: string
-  readonly channel_settings: string
-  readonly last_report_at: Instant | null
-  readonly counted_from: Instant
-  readonly oldest_at: Instant | null
+type Candidate = Omit<Unreported, 'count' | 'isMore' | 'oldestAt'> & {
+  readonly settings: string
+  readonly countedFrom: Instant
+  readonly oldestAt: Instant | null
 }
 
 /**
@@ -308,19 +299,17 @@ async function readUnreported(
 ): Promise<readonly Unreported[]> {
   const found: Unreported[] = []
   const takenSince = await readTakenSince(database, now)
-  for (let after = ''; ; ) {
-    const values = [takenSince, after, now - silentForMs]
-    const rows = (await database.ask(selectCandidates(database), values)) as unknown as readonly Candidate[]
-    for (const row of rows) {
-      const { oldest_at: oldestAt } = row
-      if (oldestAt === null || oldestAt > now - silentForMs || !reportsArrival(readObject(row.channel_settings)))
-        continue
-      found.push(await toUnreported(database, row, oldestAt))
-    }
-    if (rows.length < CONNECTIONS_AT_ONCE) return found
-    after = rows.at(-1)?.id ?? ''
-    await new Promise((resolve) => setImmediate(resolve))
+  const read = async (last: Candidate | null) => {
+    const values = [takenSince, last?.connectionId ?? '', now - silentForMs]
+    return (await database.ask(selectCandidates(database), values)) as unknown as readonly Candidate[]
   }
+  for await (const candidates of pages(CONNECTIONS_AT_ONCE, read, setImmediate))
+    for (const candidate of candidates) {
+      const { oldestAt, settings, countedFrom: _, ...row } = candidate
+      if (oldestAt !== null && oldestAt <= now - silentForMs && reportsArrival(readObject(settings)))
+        found.push({ ...row, oldestAt, ...(await countUnreported(database, candidate)) })
+    }
+  return found
 }
 
 /** Since when callbacks are taken without a break; infinity while no process takes any. */
@@ -334,8 +323,9 @@ async function readTakenSince(database: WatchDatabase, now: Instant): Promise<In
 }
 
 function selectCandidates({ undelivered }: WatchDatabase): string {
-  return `select y.*, (select m.published_at ${undelivered}
-        and m.connection_id = y.id and m.published_at > y.counted_from order by m.published_at limit 1) as oldest_at
+  return `select y.id as "connectionId", y.account_id as "accountId", y.number, y.channel, y.channel_settings as settings,
+      y.last_report_at as "lastReportAt", y.counted_from as "countedFrom", (select m.published_at ${undelivered}
+        and m.connection_id = y.id and m.published_at > y.counted_from order by m.published_at limit 1) as "oldestAt"
     from (select x.*, case when x.reported_from > x.started_from then x.reported_from else x.started_from end as counted_from
       from (select c.id, c.account_id, c.number, c.channel, c.channel_settings, l.last_report_at,
           coalesce(l.last_report_at + ${REPORTS_NOTED_EVERY_MS}, 0) as reported_from,
@@ -347,21 +337,15 @@ function selectCandidates({ undelivered }: WatchDatabase): string {
     order by y.id`
 }
 
-async function toUnreported(database: WatchDatabase, row: Candidate, oldestAt: Instant): Promise<Unreported> {
+async function countUnreported(
+  database: WatchDatabase,
+  { connectionId, countedFrom }: Candidate,
+): Promise<Pick<Unreported, 'count' | 'isMore'>> {
   const [counted] = await database.ask(
     `select count(*) as count from (select 1 ${database.undelivered}
       and m.connection_id = ? and m.published_at > ? limit ${MOST_COUNTED + 1}) few`,
-    [row.id, row.counted_from],
+    [connectionId, countedFrom],
   )
   const count = Number(counted?.['count'])
-  return {
-    connectionId: row.id,
-    accountId: row.account_id,
-    number: row.number,
-    channel: row.channel,
-    count: Math.min(count, MOST_COUNTED),
-    isMore: count > MOST_COUNTED,
-    oldestAt,
-    lastReportAt: row.last_report_at,
-  }
+  return { count: Math.min(count, MOST_COUNTED), isMore: count > MOST_COUNTED }
 }
