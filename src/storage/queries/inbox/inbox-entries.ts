@@ -1,9 +1,10 @@
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { ConnectionId, Instant, MessageId } from '../../../core/ids.ts'
 import type { MessageType } from '../../../core/message/message.ts'
 import type { DeliveredMedia, DeliveryView } from '../../../core/ports/console/inbox.ts'
 import { shownState } from '../messages/message-view.ts'
 import type { Reader, Reading } from '../store.ts'
+import type { Tables } from '../tables.generated.ts'
 
 /** As the sandbox remembers a delivery. JSON of null keeps the place of one that never was. */
 interface StoredRecord {
@@ -18,12 +19,8 @@ interface StoredRecord {
   readonly path: string | null
 }
 
-export interface InboxRow {
-  readonly position: number
-  readonly key: string
-  readonly value: string
-  readonly at: Instant
-}
+export const INBOX_COLUMNS = ['position', 'key', 'value', 'at'] as const
+type InboxRow = Pick<Selectable<Tables['channel_memory']>, (typeof INBOX_COLUMNS)[number]>
 
 /** A delivery without the state of its message. */
 export interface Entry {
@@ -46,23 +43,14 @@ export function entriesOf(tables: Reader, connectionId: ConnectionId) {
     .where('connection_id', '=', connectionId)
 }
 
-/** Null where something might have been delivered and was not. */
-export function readEntry({ position, key, value, at }: InboxRow): Entry | null {
+/** None where something might have been delivered and was not. */
+export function readEntries({ value, ...row }: InboxRow): readonly Entry[] {
   const record = JSON.parse(value) as StoredRecord | null
-  if (!record) return null
-  const [messageId = '', attempt] = key.split('#')
+  if (!record) return []
+  const [messageId = '', attempt] = row.key.split('#')
   const { to, type, text } = record
-  return {
-    position,
-    key,
-    messageId: messageId as MessageId,
-    attempt: Number(attempt),
-    at,
-    to,
-    type,
-    text,
-    media: mediaOf(record),
-  }
+  const media = mediaOf(record)
+  return [{ ...row, messageId: messageId as MessageId, attempt: Number(attempt), to, type, text, media }]
 }
 
 function mediaOf({ type, name, caption, sizeBytes, mime, sha256, path }: StoredRecord): DeliveredMedia | null {
@@ -84,7 +72,6 @@ export async function withStatuses(reading: Reading, entries: readonly Entry[]):
 }
 
 async function findStatuses({ tables, engine }: Reading, ids: readonly MessageId[]) {
-  if (ids.length === 0) return new Map<MessageId, never>()
   const sequences = [...(await engine.locateMany(tables, ids)).values()]
   if (sequences.length === 0) return new Map<MessageId, never>()
   const rows = await tables

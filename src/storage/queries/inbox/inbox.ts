@@ -14,19 +14,16 @@ import type {
   WantedPage,
 } from '../../../core/ports/console/inbox.ts'
 import { type Change, change, type Reader, type Reading, type Store, snapshot, writeAudit } from '../store.ts'
-import { type Entry, entriesOf, type InboxRow, readEntry, withStatuses } from './inbox-entries.ts'
+import { type Entry, entriesOf, INBOX_COLUMNS, readEntries, withStatuses } from './inbox-entries.ts'
 
 // Reading so many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
 // would write; an older chat is found by its number.
 export const CHATS_READ = 5_000
 const TEXT_SHOWN = 200
 
-// The search reads the deliveries of the whole connection, so many rows at a time: first the few that hold most answers,
-// at last a range of some 15 ms. For a rare recipient the caller continues where this ended.
-const RANGES = [500, 1_500, 5_000]
-
-/** Positions begin at 1. */
-const BEGINNING = 0
+// The search reads the deliveries of the whole connection, so many rows at a time: some 15 ms. For a rare recipient the
+// caller continues where this ended.
+const ROWS_READ = 7_000
 
 export function createInboxViews(store: Store): InboxViews {
   return {
@@ -99,14 +96,10 @@ function explainDelivery(
 ): Promise<DeliveryTimeline | null> {
   return snapshot(store, async (tables) => {
     const reading = { tables, engine: store.engine }
-    const row = await entriesOf(tables, connection.id)
-      .select(['position', 'key', 'value', 'at'])
-      .where('key', '=', key)
-      .executeTakeFirst()
-    const entry = row && readEntry(row)
-    if (!entry) return null
-    const [delivery] = await withStatuses(reading, [entry])
-    if (!delivery) return null
+    const rows = await entriesOf(tables, connection.id).select(INBOX_COLUMNS).where('key', '=', key).execute()
+    const [entry] = rows.flatMap(readEntries)
+    const [delivery] = entry ? await withStatuses(reading, [entry]) : []
+    if (!entry || !delivery) return null
     return { ...delivery, connection: connection.number, to: entry.to, ...(await readTimes(reading, entry.messageId)) }
   })
 }
@@ -148,18 +141,12 @@ async function findMedia(
   messageId: MessageId,
 ): Promise<DeliveredMedia | null> {
   const rows = await entriesOf(database, connectionId)
-    .select(['position', 'key', 'value', 'at'])
+    .select(INBOX_COLUMNS)
     .where('key', '>=', `${messageId}#`)
     // `$` comes right after `#`.
     .where('key', '<', `${messageId}$`)
     .execute()
-  const found = rows.map(readEntry).filter((entry) => entry !== null)
-  return found.find(({ media }) => media !== null)?.media ?? null
-}
-
-interface Found {
-  readonly entries: readonly Entry[]
-  readonly next: number | null
+  return rows.flatMap(readEntries).find(({ media }) => media !== null)?.media ?? null
 }
 
 function readConversation(
@@ -205,13 +192,13 @@ async function clear(making: Change, of: OwnConnection, page: WantedPage): Promi
   const connection = await findConnection(tables, of)
   if (!connection) return null
   const rows = await entriesOf(tables, connection.id)
-    .select(['position', 'key', 'value', 'at'])
+    .select(INBOX_COLUMNS)
     .where('position', '<', page.before ?? Number.MAX_SAFE_INTEGER)
     .orderBy('position', 'desc')
     .limit(page.limit)
     .execute()
   // Where nothing was delivered, the place stays taken: a write of it may still be on its way.
-  const states = await withStatuses(making, toEntries(rows))
+  const states = await withStatuses(making, rows.flatMap(readEntries))
   const gone = new Map(states.filter(({ state }) => !UNDECIDED.has(state)).map((one) => [one.key, one]))
   const positions = rows.filter(({ key }) => gone.has(key)).map(({ position }) => position)
   if (positions.length > 0) {
@@ -229,58 +216,27 @@ async function clear(making: Change, of: OwnConnection, page: WantedPage): Promi
 
 /** The newest first. */
 async function findEntries(
-  reading: Reading,
-  of: { readonly connectionId: ConnectionId; readonly to: string },
-  page: WantedPage,
-): Promise<Found> {
-  const found: InboxRow[] = []
-  let before = page.before ?? Number.MAX_SAFE_INTEGER
-  for (const length of RANGES) {
-    const from = await startOf(reading, of.connectionId, { before, length })
-    found.push(...(await readRange(reading, of, { from, before, limit: page.limit + 1 - found.length })))
-    if (found.length > page.limit) {
-      const rows = found.slice(0, page.limit)
-      return { entries: toEntries(rows), next: rows.at(-1)?.position ?? null }
-    }
-    if (from === BEGINNING) return { entries: toEntries(found), next: null }
-    before = from
-  }
-  return { entries: toEntries(found), next: before }
-}
-
-function toEntries(rows: readonly InboxRow[]): readonly Entry[] {
-  return rows.flatMap((row) => readEntry(row) ?? [])
-}
-
-/** The position with so many deliveries from it on. Read in the index alone. */
-async function startOf(
-  { tables }: Reading,
-  connectionId: ConnectionId,
-  { before, length }: { readonly before: number; readonly length: number },
-): Promise<number> {
-  const row = await entriesOf(tables, connectionId)
-    .select('position')
-    .where('position', '<', before)
-    .orderBy('position', 'desc')
-    .offset(length - 1)
-    .limit(1)
-    .executeTakeFirst()
-  return row?.position ?? BEGINNING
-}
-
-function readRange(
   { tables, engine }: Reading,
   { connectionId, to }: { readonly connectionId: ConnectionId; readonly to: string },
-  { from, before, limit }: { readonly from: number; readonly before: number; readonly limit: number },
-): Promise<readonly InboxRow[]> {
-  return entriesOf(tables, connectionId)
-    .select(['position', 'key', 'value', 'at'])
-    .where('position', '>=', from)
-    .where('position', '<', before)
-    .where(engine.jsonText('value', 'to'), '=', to)
+  { before, limit }: WantedPage,
+): Promise<{ readonly entries: readonly Entry[]; readonly next: number | null }> {
+  const rows = entriesOf(tables, connectionId)
+    .where('position', '<', before ?? Number.MAX_SAFE_INTEGER)
     .orderBy('position', 'desc')
-    .limit(limit)
+  // Found in the index alone.
+  const end = await rows.select('position').offset(ROWS_READ).limit(1).executeTakeFirst()
+  const found = await rows
+    .select(INBOX_COLUMNS)
+    .where('position', '>', end?.position ?? 0)
+    .where(engine.jsonText('value', 'to'), '=', to)
+    .limit(limit + 1)
     .execute()
+  const shown = found.slice(0, limit)
+  const isMore = found.length > limit
+  return {
+    entries: shown.flatMap(readEntries),
+    next: (isMore ? shown.at(-1)?.position : end && end.position + 1) ?? null,
+  }
 }
 
 interface Group {
@@ -358,24 +314,15 @@ async function toChats(
 ): Promise<readonly ChatView[]> {
   if (groups.length === 0) return []
   const positions = groups.map(({ last }) => last)
-  const rows = await entriesOf(tables, connectionId)
-    .select(['position', 'key', 'value', 'at'])
-    .where('position', 'in', positions)
-    .execute()
-  const byPosition = new Map(rows.map((row) => [row.position, row]))
-  return groups.flatMap((group) => {
-    const row = byPosition.get(group.last)
-    const chat = row && toChat(row, group)
-    return chat ? [chat] : []
+  const rows = await entriesOf(tables, connectionId).select(INBOX_COLUMNS).where('position', 'in', positions).execute()
+  const entries = new Map(rows.flatMap(readEntries).map((entry) => [entry.position, entry]))
+  return groups.flatMap(({ recipient, last, count }) => {
+    const entry = entries.get(last)
+    if (!entry) return []
+    const { type, text, media, at } = entry
+    const words = text ?? media?.caption ?? media?.name ?? ''
+    return [{ to: recipient, lastType: type, lastText: shorten(words), lastAt: at, count }]
   })
-}
-
-function toChat(row: InboxRow, { recipient, count }: Group): ChatView | null {
-  const entry = readEntry(row)
-  if (!entry) return null
-  const { type, text, media, at } = entry
-  const words = text ?? media?.caption ?? media?.name ?? ''
-  return { to: recipient, lastType: type, lastText: shorten(words), lastAt: at, count }
 }
 
 /** By whole characters: half of one is no text. */
