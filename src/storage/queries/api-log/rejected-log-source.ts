@@ -282,7 +282,7 @@ export async function findEndedToken(
   if (used === null || status !== 401) return null
   const token = await tables
     .selectFrom('token')
-    .select(['id', 'account_id', 'name', 'deleted_at', 'expires_at', 'successor_id'])
+    .select(['id', 'account_id as accountId', 'name', 'deleted_at', 'expires_at', 'successor_id'])
     .where('id', '=', used.id)
     .executeTakeFirst()
   if (!token) return null

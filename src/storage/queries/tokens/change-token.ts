@@ -1,10 +1,10 @@
-import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
+import type { AccountId, TokenId } from '../../../core/ids.ts'
 import type { NewToken } from '../../../core/ports/administration.ts'
 import type { TokenViews } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { type Change, change, type Store, writeAudit } from '../store.ts'
-import { readToken } from './token-rows.ts'
-import { addToken, refuseTakenName } from './tokens.ts'
+import { listTokenConnections, readToken } from './token-rows.ts'
+import { addToken, isTaken, refuseTakenName } from './tokens.ts'
 
 const OVERLAP_MS = 7 * 86_400_000
 const LONGEST_NAME = 60
@@ -50,7 +50,9 @@ export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundT
           name: old.name,
           events: old.events,
           expiresAt: rotation.expiresAt,
-          ...(await bindingsOf(making, old.id)),
+          // Removed ones too.
+          connectionIds: old.connections?.map((each) => each.id) ?? null,
+          sourceRanges: old.sourceRanges,
           sha256: rotation.sha256,
           prefix: rotation.prefix,
         })
@@ -64,19 +66,6 @@ export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundT
         await writeAudit(making, { action: 'token.rotate', object: old.id, accountId, detail })
         return readToken(tables, accountId, id)
       }),
-  }
-}
-
-/** The stored bindings, which include removed connections. */
-async function bindingsOf({ tables }: Change, id: TokenId): Promise<Pick<NewToken, 'connectionIds' | 'sourceRanges'>> {
-  const row = await tables
-    .selectFrom('token')
-    .select(['connection_ids', 'source_ranges'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return {
-    connectionIds: row.connection_ids === null ? null : (JSON.parse(row.connection_ids) as ConnectionId[]),
-    sourceRanges: row.source_ranges === null ? null : (JSON.parse(row.source_ranges) as string[]),
   }
 }
 
@@ -102,14 +91,7 @@ async function freeNameOfOld({ tables }: Change, accountId: AccountId, name: str
         .slice(0, LONGEST_NAME - ending.length)
         .join('')
         .trimEnd() + ending
-    const taken = await tables
-      .selectFrom('token')
-      .select('id')
-      .where('account_id', '=', accountId)
-      .where('name', '=', free)
-      .where('deleted_at', 'is', null)
-      .executeTakeFirst()
-    if (!taken) return free
+    if (!(await isTaken(tables, accountId, free))) return free
   }
   throw new Refusal('token_exists', `There are ${MOST_NAMES_TRIED} old tokens of this name. Delete some of them first.`)
 }
@@ -117,14 +99,8 @@ async function freeNameOfOld({ tables }: Change, accountId: AccountId, name: str
 async function refuseForeignConnections({ tables }: Change, token: NewToken): Promise<void> {
   const { accountId, connectionIds } = token
   if (!connectionIds || connectionIds.length === 0) return
-  const found = await tables
-    .selectFrom('connection')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('state', '<>', 'removed')
-    .where('id', 'in', connectionIds)
-    .execute()
-  if (found.length < new Set(connectionIds).size)
+  const own = new Set((await listTokenConnections(tables, accountId)).map(({ id }) => id))
+  if (!connectionIds.every((id) => own.has(id)))
     throw new Refusal(
       'connection_unknown',
       'One of these connections is no longer there. Choose again.',

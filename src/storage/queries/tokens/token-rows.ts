@@ -37,7 +37,7 @@ export async function listTokenRows(
   const last = shown.at(-1)
   return {
     items: await withConnections(database, accountId, shown),
-    next: last && rows.length > PAGE ? `${last.created_at}.${last.id}` : null,
+    next: last && rows.length > PAGE ? `${last.createdAt}.${last.id}` : null,
     counts: await countTabs(database, accountId, now()),
   }
 }
@@ -60,12 +60,12 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
   const found = await selectTokens(tables, accountId).where('t.id', '=', id).executeTakeFirst()
   if (!found) throw new Refusal('token_unknown')
   const [row] = await withConnections(tables, accountId, [found])
-  const { successor_id } = found
-  const successor = successor_id === null ? undefined : await name(tables, accountId, 'id', successor_id)
+  const { successorId, deletedAt } = found
+  const successor = successorId === null ? undefined : await name(tables, accountId, 'id', successorId)
   const predecessor = await name(tables, accountId, 'successor_id', id)
   return {
     ...(row as TokenRow),
-    deletedBy: found.deleted_at === null ? null : await findTokenActor(tables, found, 'token.delete'),
+    deletedBy: deletedAt === null ? null : await findTokenActor(tables, { accountId, id }, 'token.delete'),
     successor: successor ? { ...successor } : null,
     predecessor: predecessor ? { ...predecessor } : null,
   }
@@ -74,13 +74,13 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
 /** Who did it last to this token; null: the audit log no longer has it. */
 export async function findTokenActor(
   tables: Reader,
-  { account_id, id }: Pick<StoredToken, 'account_id' | 'id'>,
+  { accountId, id }: Pick<StoredToken, 'accountId' | 'id'>,
   action: 'token.delete' | 'token.rotate',
 ): Promise<string | null> {
   const done = await tables
     .selectFrom('audit')
     .select('actor')
-    .where('account_id', '=', account_id)
+    .where('account_id', '=', accountId)
     .where('action', '=', action)
     .where('object', '=', id)
     .orderBy('sequence', 'desc')
@@ -119,19 +119,19 @@ export function selectTokens(tables: Reader, accountId: AccountId | null) {
     .$if(accountId !== null, (query) => query.where('t.account_id', '=', accountId as AccountId))
     .select([
       't.id',
-      't.account_id',
-      'a.name as account_name',
+      't.account_id as accountId',
+      'a.name as account',
       't.name',
       't.prefix',
       't.events',
-      't.connection_ids',
-      't.source_ranges',
-      't.created_at',
-      't.created_by',
-      't.expires_at',
-      't.last_used_at',
-      't.deleted_at',
-      't.successor_id',
+      't.connection_ids as connectionIds',
+      't.source_ranges as sourceRanges',
+      't.created_at as createdAt',
+      't.created_by as createdBy',
+      't.expires_at as expiresAt',
+      't.last_used_at as lastUsedAt',
+      't.deleted_at as deletedAt',
+      't.successor_id as successorId',
     ])
 }
 
@@ -142,31 +142,19 @@ async function withConnections(
   accountId: AccountId,
   rows: readonly StoredToken[],
 ): Promise<TokenRow[]> {
-  const bound = rows.map(({ connection_ids }) => connection_ids && (JSON.parse(connection_ids) as ConnectionId[]))
+  const bound = rows.map(({ connectionIds }) => connectionIds && (JSON.parse(connectionIds) as ConnectionId[]))
   const ids = [...new Set(bound.flatMap((some) => some || []))]
   // Removed ones too: a token stays bound to them.
   const known = ids.length === 0 ? [] : await selectConnections(tables, accountId).where('id', 'in', ids).execute()
-  return rows.map((row, index) => {
+  return rows.map(({ events, sourceRanges, accountId: _, account: __, connectionIds: ___, ...row }, index) => {
     const mine = bound[index]
-    return toRow(row, mine ? known.filter(({ id }) => mine.includes(id)).map((some) => ({ ...some })) : null)
+    return {
+      ...row,
+      events: JSON.parse(events) as TokenEvent[],
+      connections: mine ? known.filter(({ id }) => mine.includes(id)).map((some) => ({ ...some })) : null,
+      sourceRanges: sourceRanges === null ? null : (JSON.parse(sourceRanges) as string[]),
+    }
   })
-}
-
-function toRow(row: StoredToken, connections: readonly TokenConnection[] | null): TokenRow {
-  return {
-    id: row.id,
-    name: row.name,
-    prefix: row.prefix,
-    events: JSON.parse(row.events) as TokenEvent[],
-    connections,
-    sourceRanges: row.source_ranges === null ? null : (JSON.parse(row.source_ranges) as string[]),
-    createdAt: row.created_at,
-    createdBy: row.created_by,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    deletedAt: row.deleted_at,
-    successorId: row.successor_id,
-  }
 }
 
 /** A row of `token`, as accepting reads it on both engines. */

@@ -26,7 +26,7 @@ export function createTokens(store: Store): Pick<Administration, 'createToken' |
         await writeAudit(making, {
           action: 'token.delete',
           object: token.id,
-          accountId: token.account_id,
+          accountId: token.accountId,
           detail: { name: token.name },
         })
         return view(tables, token.id)
@@ -71,7 +71,7 @@ export async function addToken(making: Change, token: NewToken): Promise<TokenId
 }
 
 /** A deleted token gives its name free. */
-export async function refuseTakenName({ tables }: Change, accountId: AccountId, name: string): Promise<void> {
+export async function isTaken(tables: Reader, accountId: AccountId, name: string): Promise<boolean> {
   const same = await tables
     .selectFrom('token')
     .select('id')
@@ -79,7 +79,11 @@ export async function refuseTakenName({ tables }: Change, accountId: AccountId, 
     .where('name', '=', name)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
-  if (same)
+  return same !== undefined
+}
+
+export async function refuseTakenName({ tables }: Change, accountId: AccountId, name: string): Promise<void> {
+  if (await isTaken(tables, accountId, name))
     throw new Refusal(
       'token_exists',
       `There is a token named “${name}” already. Delete it first, or choose another name.`,
@@ -93,7 +97,7 @@ async function findOne(tables: Reader, which: string, accountId: AccountId | nul
       where.or([where('t.id', '=', which as TokenId), where('t.prefix', '=', which), where('t.name', '=', which)]),
     )
     .execute()
-  const living = fitting.filter((row) => row.deleted_at === null)
+  const living = fitting.filter((row) => row.deletedAt === null)
   // An id always names the same token, even if it is the name or prefix of another.
   const byId = living.find((row) => row.id === which)
   if (byId) return byId
@@ -112,18 +116,8 @@ async function view(tables: Reader, id: TokenId): Promise<TokenView> {
   return toTokenView(await selectTokens(tables, null).where('t.id', '=', id).executeTakeFirstOrThrow())
 }
 
-function toTokenView(row: StoredToken): TokenView {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    account: row.account_name,
-    name: row.name,
-    prefix: row.prefix,
-    events: JSON.parse(row.events) as TokenEvent[],
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    deletedAt: row.deleted_at,
-  }
+function toTokenView({ events, ...row }: StoredToken): TokenView {
+  return { ...row, events: JSON.parse(events) as TokenEvent[] }
 }
 
 function listText(items: readonly (ConnectionId | string)[] | null): string | null {
