@@ -20,6 +20,7 @@ import {
   type LogSearch,
   type LogSource,
   mayHold,
+  RELATED_COLUMNS,
   toMs,
   toToken,
 } from './log-source.ts'
@@ -146,12 +147,6 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       'm.request_id',
       'm.accepted_at',
       'm.published_at',
-      'm.state',
-      'm.reason',
-      'm.words',
-      'm.attempts',
-      'm.recipient',
-      'm.type',
       startOf('m.body').as('body'),
       'm.remote_address',
       'm.user_agent',
@@ -162,18 +157,7 @@ function withRelated(tables: Reader, rows: ReturnType<typeof selectMessages>, sp
       sql<string | null>`case when m.request_id is null or m.resent_as is not null then (
         select c.facts from timeline c where c.message_sequence = m.sequence and c.kind = 'sent-again'
           order by c.position desc limit 1) end`.as('again_facts'),
-      'a.name as account_name',
-      't.id as token_id',
-      't.name as token_name',
-      't.prefix as token_prefix',
-      't.deleted_at as token_deleted_at',
-      'c.id as connection_id',
-      'c.number',
-      'c.name as connection_name',
-      'c.channel',
-      'c.state as connection_state',
-      'o.message_sequence as open_sequence',
-      'o.number as open_number',
+      ...RELATED_COLUMNS,
     ])
     .orderBy('m.sequence', 'desc')
 }

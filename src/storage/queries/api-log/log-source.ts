@@ -139,6 +139,28 @@ export async function connectionsNumbered(tables: Reader, accountId: AccountId |
   return rows.map(({ id }) => id)
 }
 
+/** Of the account `a`, the token `t`, the message `m`, its connection `c` and its open attempt `o`. */
+export const RELATED_COLUMNS = [
+  'a.name as account_name',
+  't.id as token_id',
+  't.name as token_name',
+  't.prefix as token_prefix',
+  't.deleted_at as token_deleted_at',
+  'm.state',
+  'm.reason',
+  'm.words',
+  'm.attempts',
+  'm.recipient',
+  'm.type',
+  'c.id as connection_id',
+  'c.number',
+  'c.name as connection_name',
+  'c.channel',
+  'c.state as connection_state',
+  'o.message_sequence as open_sequence',
+  'o.number as open_number',
+] as const
+
 export function toToken(row: {
   readonly token_id: NonNullable<LogEntryView['token']>['id'] | null
   readonly token_name: string | null
