@@ -130,7 +130,6 @@ export async function addTimelineEntry(
         at,
         kind: entry.kind,
         code: entry.code ?? null,
-        words: null,
         facts: entry.facts ? JSON.stringify(entry.facts) : null,
       })
       .onConflict((conflict) => conflict.doNothing())

@@ -87,7 +87,6 @@ export function createConnectionChanges(store: Store): Pick<Administration, Chan
             network_key: link?.networkKey ?? null,
             callback_app: link?.callbackApp ?? null,
             created_at: at,
-            removed_at: null,
           })
           .execute()
         await touchLane(making, id)

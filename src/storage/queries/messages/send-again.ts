@@ -62,18 +62,6 @@ function copyOf(stored: Selectable<Tables['message']>) {
     // Copied and not computed again, so that damage of the old row is detected in the copy, too.
     body_crc: stored.body_crc,
     state: 'QUEUED' as const,
-    token_id: null,
-    request_id: null,
-    reason: null,
-    words: null,
-    published_at: null,
-    settled_at: null,
-    network_id: null,
-    remote_address: null,
-    user_agent: null,
-    took_us: null,
-    resent_as: null,
-    resolved_at: null,
   }
 }
 

@@ -23,9 +23,6 @@ function createTotp(store: Store): Pick<Factors, TotpVerbs> {
         .insertInto('totp')
         .values({
           person_id: personId,
-          secret: null,
-          confirmed_at: null,
-          last_step: null,
           begun_secret: Buffer.from(secret),
         })
         .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ begun_secret: Buffer.from(secret) }))
@@ -105,7 +102,6 @@ function createPasskeys(store: Store): Pick<Factors, PasskeyVerbs> {
             transports: JSON.stringify(passkey.transports),
             name: passkey.name,
             created_at: making.at,
-            last_used_at: null,
           })
           .onConflict((conflict) => conflict.column('credential_id').doNothing())
           .executeTakeFirstOrThrow()

@@ -40,7 +40,6 @@ export function createPersonLinks(store: Store): Pick<Persons, 'createPersonLink
             created_by: making.actor,
             maker_id: making.person?.personId ?? null,
             expires_at: at + LASTS_MS[kind],
-            used_at: null,
           })
           .execute()
         await writeAudit(making, {

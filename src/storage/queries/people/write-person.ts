@@ -17,7 +17,6 @@ export async function insertPerson(making: Change, { email, name, passwordHash }
       name,
       password_hash: passwordHash,
       created_at: making.at,
-      last_sign_in_at: null,
     })
     .onConflict((conflict) => conflict.column('email_key').doNothing())
     .executeTakeFirstOrThrow()

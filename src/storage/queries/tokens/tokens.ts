@@ -53,10 +53,7 @@ export async function addToken(making: Change, token: NewToken): Promise<TokenId
       source_ranges: listText(token.sourceRanges),
       created_at: at,
       expires_at: token.expiresAt,
-      last_used_at: null,
-      deleted_at: null,
       created_by: actor,
-      successor_id: null,
     })
     .execute()
   const detail = {

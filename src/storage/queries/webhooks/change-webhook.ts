@@ -27,14 +27,9 @@ export function createWebhookChanges(store: Store): Pick<Webhooks, 'addWebhook' 
             description,
             kinds: JSON.stringify(kinds),
             state: 'enabled',
-            state_reason: null,
             secret,
-            old_secret: null,
-            old_secret_until: null,
             created_at: at,
             created_by: making.actor,
-            failing_since: null,
-            last_delivered_at: null,
           })
           .execute()
         return finish(making, wanted, { action: 'webhook.add', detail: { url, kinds } })
@@ -105,8 +100,6 @@ export function createWebhookActions(
             account_id: of.accountId,
             kind,
             at,
-            key: null,
-            message_sequence: null,
             data: JSON.stringify(data),
             is_new: 0,
           })
@@ -116,16 +109,13 @@ export function createWebhookActions(
         const payload = composePayload({ kind, at, data }, null)
         await tables
           .insertInto('delivery')
-          .values({ ...place, kind, payload, created_at: at, ...WAITING, next_try_at: at })
+          .values({ ...place, kind, payload, created_at: at, state: 'waiting', next_try_at: at })
           .execute()
         await writeAudit(making, { action: 'webhook.test', object: of.id, accountId: of.accountId })
         return position
       }),
   }
 }
-
-/** As a delivery begins. */
-export const WAITING = { state: 'waiting', claim: null, ended_at: null, last_status: null, last_code: null } as const
 
 async function finish(
   making: Change,

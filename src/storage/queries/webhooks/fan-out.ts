@@ -6,7 +6,6 @@ import type { Deliveries } from '../../../core/ports/deliveries.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 import { changeDeliveries } from './change-deliveries.ts'
-import { WAITING } from './change-webhook.ts'
 import { updateWebhook } from './webhook-rows.ts'
 
 // On a laptop some 10 ms of writing, because the service writes at the same time and must not wait long.
@@ -124,7 +123,7 @@ async function makeRows(tables: Transaction<Tables>, { notices, hooks, at }: ToM
       kind,
       payload,
       created_at: at,
-      ...WAITING,
+      state: 'waiting' as const,
       next_try_at: at,
     }))
   })

@@ -32,7 +32,6 @@ export async function writeNotices(
         kind,
         at,
         key,
-        message_sequence: null,
         data: noticeText(data),
       })
       .onConflict((conflict) => conflict.doNothing())
