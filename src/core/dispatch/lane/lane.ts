@@ -303,15 +303,13 @@ export class Lane {
 
   #transition(finish: LaneTransition['finish'], { candidate, decision }: Choice): LaneTransition {
     const { connectionId, accountId, epoch } = this.#claimed
+    const of = { connectionId, accountId, epoch, finish }
     const [at, memory, waiting] = [this.#parts.clock.now(), this.#rules.unsaved, this.#chooser.takeUnsaved()]
     const moves = transitionOf(candidate?.message ?? null, decision, candidate?.knownThrough ?? null)
     const notesAttempt = moves.start !== null && this.#rules.notesAttempt(at, this.#buffer.deferredCount > 0)
     return {
-      connectionId,
-      accountId,
-      epoch,
+      ...of,
       at,
-      finish,
       ...moves,
       ...(memory && { memory }),
       ...(waiting && { deferred: waiting }),

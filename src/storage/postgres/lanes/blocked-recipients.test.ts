@@ -66,7 +66,7 @@ describe('blocked recipients', () => {
   it('are looked up in one statement when several lanes ask in one turn', async () => {
     await blocked.poll()
 
-    const answers = await Promise.all(['1', '2', '3'].map((recipient) => blocked.isBlocked(ONE, recipient)))
+    const answers = await Promise.all(['1', '2', '3'].map(async (recipient) => blocked.isBlocked(ONE, recipient)))
 
     assert.deepEqual([answers, database.lookUps], [[true, true, false], 1])
   })

@@ -69,7 +69,7 @@ async function writeRows(
 /** The figures of each account, to be compared. */
 function textOfEach(rows: readonly Figures[]) {
   const accounts = Map.groupBy(rows, (row) => row.account_id)
-  const textOf = (row: Figures) => JSON.stringify(Object.entries(row).sort())
+  const textOf = (row: Figures) => JSON.stringify(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1)))
   return new Map([...accounts].map(([id, own]) => [id, own.map(textOf).sort().join()]))
 }
 
