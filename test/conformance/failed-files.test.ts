@@ -84,23 +84,25 @@ const CERTIFICATE = [
 
 describe.each(openWorlds())('a message whose file cannot be downloaded, on %s', (_, newWorld) => {
   it('G10: says that it was not sent, why, and what to do (situations 9 to 15 and 17 to 21)', async () => {
-    const { media, send, downloadInVain, read } = await openHosts(newWorld)
+    const hosts = await openHosts(newWorld)
     const sent: Record<string, MessageId> = {}
     const expected: Record<string, readonly string[]> = {}
     const add = async (number: string, url: string, [cause = '', nextStep = '']: readonly string[]) => {
-      sent[number] = await send(url)
+      sent[number] = await hosts.send(url)
       expected[number] = ['Not sent.', cause.replace('HOST', new URL(url).hostname), nextStep]
     }
     for (const [number, [script, ...lines]] of Object.entries(SITUATIONS))
-      await add(number, (await media.host(script)).url(), lines)
+      await add(number, (await hosts.media.host(script)).url(), lines)
     const address = randomLoopback()
-    const secure = await media.host(() => {}, { address, certificate: makeCertificate({ addresses: [address] }) })
+    const secure = await hosts.media.host(() => {}, { address, certificate: makeCertificate({ addresses: [address] }) })
     await add('17', 'http://no-such-host.nuncio.com/a.png', NAME)
     await add('18', secure.url('/a.png', 'https'), CERTIFICATE)
 
-    await downloadInVain(Object.values(sent))
+    await hosts.downloadInVain(Object.values(sent))
 
-    const found = await Promise.all(Object.entries(sent).map(async ([number, id]) => [number, await read(id)] as const))
+    const found = await Promise.all(
+      Object.entries(sent).map(async ([number, id]) => [number, await hosts.read(id)] as const),
+    )
     assert.deepEqual(Object.fromEntries(found), expected)
   })
 })
