@@ -109,7 +109,7 @@ describe('what needs attention', () => {
 
       // How long the oldest message has waited is that time for this kind alone: others say how much waits meanwhile.
       const said = kind === 'oldest_waiting' ? cause : cause.replace(/, the oldest for \d+ \w+/, '')
-      const label = /\bago\b|\bsince\b|\bfor \d/.test(said) ? null : 'Since'
+      const label = /\bago\b|\bsince\b|\b(?:for|waited) \d/.test(said) ? null : 'Since'
       assert.equal(timeLabelOf({ alarm: { kind } as AlarmReply, messages: null }), label, cause)
     }
   })

@@ -102,7 +102,7 @@ const CAUSES: Readonly<Record<AlarmKind, (facts: Facts) => string>> = {
   promise_broken: (facts) =>
     `The adapter of ${facts.text('number')} broke its protocol. ${brokenPromises(facts)} The message ${facts.text('messageId')} shows it, since ${facts.time('at')}.`,
   bridge_capabilities_changed: (facts) =>
-    `The adapter of ${facts.text('number')} has changed what it can do since the connection was last checked: ${facts.text('what')}.`,
+    `The adapter of ${facts.text('number')} has changed what it can do: ${facts.text('what')}.`,
   device_unlinked: reasonAndWaiting,
   session_taken: reasonAndWaiting,
   number_restricted: reasonAndWaiting,
