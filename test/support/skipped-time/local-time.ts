@@ -46,6 +46,9 @@ class SkippingTimer {
 
   stop(): void {
     active.delete(this)
+    // Node keeps a list for each length of time, and drops an empty one only if its last timer was referenced. After each skip the
+    // lengths are others.
+    this.#real.ref()
     original.clearTimeout(this.#real)
   }
 

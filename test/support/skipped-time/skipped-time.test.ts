@@ -9,6 +9,8 @@ import { SkippedTime } from './skipped-time.ts'
 
 const SECOND_MS = 1_000
 const SKIPS = 600
+const TIMERS = 1_000
+const LEFT_BYTES = 2_000_000
 
 // Says what its clocks and timers did, in two threads, and in one that begins when all of that is over.
 const PROGRAM = `
@@ -28,23 +30,40 @@ const PROGRAM = `
   }, 510_000)
   parentPort?.postMessage('ready')
   if (isMainThread) new Worker(new URL(import.meta.url)).once('message', say)`
+/** Has timers that are not referenced, as a cache for its entries. */
+const WAITING = `
+  for (let count = 0; count < ${TIMERS}; count += 1) setTimeout(() => {}, 259_200_000 + count).unref()
+  setInterval(() => {}, 60_000)
+  console.log('true')`
 const LATER = `
   import { workerData } from 'node:worker_threads'
   console.log(Date.now() - workerData >= 510_000)`
 
+it('timers that wait on after many skips take no more memory', async () => {
+  const { time, next } = start({ program: WAITING })
+  await next()
+  await time.connect()
+  const measured = async () => {
+    const [memory] = await time.measure()
+    return memory?.heapUsed ?? 0
+  }
+  const passHours = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      await time.skip(SECOND_MS)
+      await time.goOn()
+    }
+  }
+  await passHours(1)
+  const before = await measured()
+
+  await passHours(60)
+
+  const grown = (await measured()) - before
+  assert.ok(grown < LEFT_BYTES, `${grown} bytes`)
+})
+
 it('time skips in each thread by all clocks, what is due is called after each skip, and a later thread begins there', async () => {
-  const folder = temporaryFolder()
-  const program = join(folder, 'program.mjs')
-  writeFileSync(program, PROGRAM)
-  writeFileSync(join(folder, 'later.mjs'), LATER)
-  const time = new SkippedTime(folder)
-  const child = spawn(process.execPath, [program], { env: time.environment, stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => {
-    time.close()
-    child.kill()
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const next = async () => JSON.parse((await lines.next()).value ?? 'null') as unknown
+  const { time, next } = start({ program: PROGRAM, later: LATER })
 
   const first = await next()
   await time.connect()
@@ -53,3 +72,17 @@ it('time skips in each thread by all clocks, what is due is called after each sk
   const each = [true, true, 1, 0, true]
   assert.deepEqual([first, await next(), await next(), await next()], ['ready', each, each, true])
 })
+
+function start(files: Readonly<Record<string, string>>) {
+  const folder = temporaryFolder()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `${name}.mjs`), text)
+  const time = new SkippedTime(folder)
+  const program = join(folder, 'program.mjs')
+  const child = spawn(process.execPath, [program], { env: time.environment, stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => {
+    time.close()
+    child.kill()
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  return { time, next: async () => JSON.parse((await lines.next()).value ?? 'null') as unknown }
+}
