@@ -7,7 +7,7 @@ export type HostCalls = Calls<HostMethods, ThreadMethods>
 // A change is notified; should that be lost, it is noticed within a day.
 const DEVICES_FRESH_MS = 24 * 3_600_000
 const DEVICES_KIND = 'devices'
-// Where the library looks which of a person's encrypted sessions to move when it learns their other id.
+// Which encrypted sessions the library moves when it learns the other id of a person.
 const DEVICE_LIST_KIND = 'device-list'
 // The library lists in it everyone whose token it has, so it could not be erased with one of them.
 const TOKEN_KIND = 'tctoken'
