@@ -235,7 +235,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(kinds(alarms), ['messages_will_expire'])
     assert.match(
       alarms[0] ? alarmText(alarms[0], world.clock.now()).cause : '',
-      /^2 messages of 9 that wait on 15550001000 will expire before their turn comes/,
+      /^2 messages of 9 that wait on 15550001000 will expire before their turn\./,
     )
   })
 

@@ -169,7 +169,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'warning',
     means:
-      'Messages that wait will expire before their turn comes: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
+      'Messages that wait will expire before their turn: the pace and the quiet hours let too few go within their time to live, or the connection is paused.',
     nextStep: 'Resume the connection, shorten its least gap or raise its time to live.',
     command: commandLine`connection set NUMBER least_gap=… time_to_live=…`,
     raisedAfterMs: SOON_MS,
