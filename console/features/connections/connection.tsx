@@ -283,6 +283,7 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
   const { id: account } = useAccount()
   const { id, waiting, oldestWaitingAt, doneAt, pace, unresolved } = connection
   const today = useSentToday([id])(id)
+  const notSent = today?.notSent ?? 0
   return (
     <FactStrip label="At a glance">
       <StripFact
@@ -304,14 +305,11 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
         note={doneAt === null && waiting.count > 0 ? 'not known' : null}
       />
       <StripFact name="Pace" value={paceText(pace)} />
-      <StripFact
-        name="Last sent"
-        value={pace.lastPublishedAt === null ? 'None found' : <TimeAgo at={pace.lastPublishedAt} />}
-      />
+      <StripFact name="Last sent" value={pace.lastPublishedAt === null ? '–' : <TimeAgo at={pace.lastPublishedAt} />} />
       <StripFact
         name="Sent today"
         value={today === undefined ? 'Counting…' : (today?.sent.toLocaleString('en') ?? '–')}
-        note={today && today.notSent > 0 ? `${today.notSent.toLocaleString('en')} not sent` : 'of those accepted today'}
+        note={notSent > 0 ? `${notSent.toLocaleString('en')} not sent` : today?.sent ? 'of those accepted today' : null}
       />
       <StripFact
         name="Unconfirmed"

@@ -38,7 +38,7 @@ function WhyItWaits({ id, wait, group }: WhyProps) {
       .mutateAsync({ params: { account, id } })
       .then(() => showToast('The wait is ended: the lane tries at once.'), showErrorToast)
   return (
-    <ReasonNote code={code} meaning={`Why it waits: ${sentence}`} whatToDo={nextStep} quote={quote} group={group}>
+    <ReasonNote code={code} meaning={sentence} whatToDo={nextStep} quote={quote} group={group}>
       {until === null && !canBeEnded ? null : (
         <Group gap="sm">
           {until === null ? null : <GoesOn until={until} code={code} />}

@@ -1,6 +1,7 @@
 import { Code, Group } from '@mantine/core'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { bytesText } from '../../../src/format/bytes.ts'
+import { durationText } from '../../../src/format/durations.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -74,7 +75,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
       <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
       <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
       <Fact name="Content">{media.mime ?? '–'}</Fact>
-      <Fact name="Fetching took">{media.tookMs === null ? '–' : `${media.tookMs} ms`}</Fact>
+      <Fact name="Fetching took">{media.tookMs === null ? '–' : durationText(media.tookMs)}</Fact>
       <Fact name={media.state === 'pending' ? 'Tries so far' : 'Tries'}>{media.tries}</Fact>
       <Fact name="URL">
         <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>
@@ -92,7 +93,7 @@ const MEDIA_LABELS = {
   pending: 'Not fetched yet',
   ready: 'Fetched',
   failed: 'Could not be downloaded',
-  forgotten: 'Deleted here, as its message has ended',
+  forgotten: 'No copy is kept: the message is finished',
 } as const
 
 /** `c` copies the main id. */

@@ -267,7 +267,7 @@ function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
-      meaning={`${entry.summed ? '' : `${field ?? 'The whole request'}: `}${withoutMarks(message)}`}
+      meaning={`${entry.summed ? '' : `${field ?? 'The reply says'}: `}${withoutMarks(message)}`}
       whatToDo={nextSteps[index] ?? null}
     />
   ))

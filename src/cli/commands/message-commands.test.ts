@@ -255,7 +255,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
       /Made by Nuncio to repeat another message as a template: 15550100000 has not written .* \[old\]\n/,
     )
     assert.match(stdout, /Delivered \[the network says 2026-01-15 12:00:01 UTC\]/)
-    assert.match(stdout, /Nuncio stopped: It ended without warning\. It went on after 5\.7 s\.\n/)
+    assert.match(stdout, /Nuncio stopped: It ended without warning\. It ran again 5\.7 s later\.\n/)
     assert.ok(stdout.indexOf('Finished: sent') < stdout.indexOf('Delivered'))
   })
 

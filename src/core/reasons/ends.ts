@@ -31,7 +31,7 @@ export const END_REASONS = {
       '{to} is on the block list: blocked {by} {at}.',
       '{to} is on the block list.',
     ],
-    nextStep: 'You need not do anything. If that was a mistake, unblock it under Settings, Recipients; then retry.',
+    nextStep: 'You need not do anything. If that was a mistake, unblock the recipient, then retry.',
     command: commandLine`recipient unblock RECIPIENT`,
     opens: 'recipients',
   },

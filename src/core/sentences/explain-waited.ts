@@ -51,7 +51,7 @@ export function stopText({ how, lastedMs }: TimelineEntry['facts']): string {
     how === 'stopped' ? 'It was stopped.' : how === 'frozen' ? 'Its process stood still.' : 'It ended without warning.'
   return lastedMs === null || lastedMs === undefined
     ? `${why} It has not been started again.`
-    : `${why} It went on after ${durationText(Number(lastedMs))}.`
+    : `${why} It ran again ${durationText(Number(lastedMs))} later.`
 }
 
 function aheadText(before: string | number, isMore: string | number | null | undefined): string {

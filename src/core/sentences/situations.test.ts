@@ -220,7 +220,7 @@ describe('a stranger learns from the log alone', () => {
       [
         'Not sent.',
         '15551112222 is on the block list: blocked from the command line at 12:00 UTC (“asked by phone”).',
-        'You need not do anything. If that was a mistake, unblock it under Settings, Recipients; then retry.',
+        'You need not do anything. If that was a mistake, unblock the recipient, then retry.',
       ],
     ],
     [

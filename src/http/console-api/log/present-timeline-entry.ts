@@ -2,6 +2,7 @@ import type { LogTimelineEntry } from '../../../contract/console/log.ts'
 import { SAID_FACTS } from '../../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../../core/sentences/explain-entry.ts'
+import { durationText } from '../../../format/durations.ts'
 
 /** The timeline of a message, as the console shows it. */
 export function presentTimelineEntry(view: MessageTimeline): LogTimelineEntry[] {
@@ -61,7 +62,7 @@ function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
 
 /** Labels of facts, and how to format their values. */
 const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
-  tookMs: ['Took', (value) => `${value} ms`],
+  tookMs: ['Took', (value) => durationText(Number(value))],
   sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
   mime: ['Content'],
   requestId: ['Request'],

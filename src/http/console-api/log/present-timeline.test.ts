@@ -145,11 +145,13 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     const attempt = { startedAt: NOON + 1_000, endedAt: NOON + 2_100, code: 'evidence_not_sent' }
     await world.endAttempt(made.sequence, { outcome: 'rejected', ...attempt })
 
-    const { message } = await show(made.id)
+    const { message, timeline } = await show(made.id)
 
     assert.equal(
       message?.cause,
       'Nuncio stopped during attempt 1. The sandbox showed that it had not left, so it was sent again.',
     )
+    // Its end was written by the process that came after.
+    assert.deepEqual(timeline.find(({ kind }) => kind === 'attempt-rejected')?.facts, [])
   })
 })

@@ -147,7 +147,9 @@ function attempts(rows: readonly AttemptRow[], message: MessageDetails, kept: re
   const last = rows.at(-1)
   return rows.flatMap((row) => {
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
-    const facts = { attempt: row.number, tookMs: row.ended_at - row.started_at, ...networkId }
+    // One that a stop of the process cut off was ended later, by another process.
+    const isCutOff = kept.some(({ kind, facts }) => kind === 'recovered' && facts['attempt'] === row.number)
+    const facts = { attempt: row.number, tookMs: isCutOff ? null : row.ended_at - row.started_at, ...networkId }
     const { template = null, uploadedAs = null } = JSON.parse(row.facts ?? '{}') as AttemptFacts
     const begun = entry(row.started_at, 'attempt-begun', { attempt: row.number, template, uploadedAs })
     // The stored entry reports the broken attempt, so only the end of the wait for evidence is added.
