@@ -18,6 +18,8 @@ class Database {
   polls = 0
   lookUps = 0
   error: Error | null = null
+  /** Called between a look-up and its answer. */
+  delay: (() => void) | null = null
 
   readonly ask = async (_: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
     const isPoll = values.length === 0
@@ -26,10 +28,12 @@ class Database {
     if (this.error) throw this.error
     if (isPoll) return this.entries.size === 0 ? [] : [{ account_id: ONE, hash_key: this.hashKey }]
     const [recipients, hashes] = values.slice(1).map((array) => textsOf(array as Buffer))
-    return recipients!.map((recipient, at) => ({
+    const found = recipients!.map((recipient, at) => ({
       is_blocked: this.entries.has(recipient ?? '') || this.entries.has(hashes?.[at] ?? ''),
       hash_key: this.hashKey,
     }))
+    this.delay?.()
+    return found
   }
 }
 
@@ -81,6 +85,17 @@ describe('blocked recipients', () => {
     assert.deepEqual([before, await blocked.isBlocked(ONE, '4')], [false, true])
     database.entries.add('5')
     assert.equal(await blocked.isBlocked(ONE, '5'), true)
+  })
+
+  it('G13: are looked up again when the answer took a second, for its recipient may have been blocked meanwhile', async () => {
+    await blocked.poll()
+    database.delay = () => {
+      database.now += 1_000
+      database.entries.add('3')
+      database.delay = null
+    }
+
+    assert.deepEqual([await blocked.isBlocked(ONE, '3'), database.lookUps], [true, 2])
   })
 
   it('G13: have one who was erased since the last poll', async () => {

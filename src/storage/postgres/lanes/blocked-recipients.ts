@@ -29,6 +29,8 @@ interface Sought {
 }
 
 interface Found {
+  /** Monotonic, from before the database was asked. */
+  readonly askedAt: number
   readonly is_blocked: boolean
   /** Sealed; null where no recipient was erased. */
   readonly hash_key: string | null
@@ -43,6 +45,7 @@ interface Parts {
 /**
  * The recipients that are not to be written to. Which accounts block any is polled, and what was polled more than a second ago is not
  * used: the query then waits for a poll. In those accounts each recipient is looked up by its key, all of one turn in one statement.
+ * An answer that took a second is not used either.
  */
 export class PostgresBlockedRecipients implements BlockedRecipients {
   readonly #parts: Parts
@@ -58,12 +61,12 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#askedAt = parts.clock.monotonic()
-    this.#lookUps = new Batcher({ concurrency: 1, mostPerBatch: AT_ONCE, run: (sought) => find(parts.link, sought) })
+    this.#lookUps = new Batcher({ concurrency: 1, mostPerBatch: AT_ONCE, run: (sought) => find(parts, sought) })
   }
 
   isBlocked(accountId: AccountId, recipient: string): boolean | Promise<boolean> {
     this.#askedAt = this.#parts.clock.monotonic()
-    return this.#isFresh() && !this.#keys.has(accountId) ? false : this.#isListed(accountId, recipient)
+    return this.#isFresh(this.#polledAt) && !this.#keys.has(accountId) ? false : this.#isListed(accountId, recipient)
   }
 
   /** To be called a few times a second. Leaves the database alone while nothing is sent. */
@@ -83,18 +86,19 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
     this.#polledAt = Number.NEGATIVE_INFINITY
   }
 
-  #isFresh(): boolean {
-    return this.#parts.clock.monotonic() - this.#polledAt < KNOWN_FOR_MS
+  #isFresh(askedAt: number): boolean {
+    return this.#parts.clock.monotonic() - askedAt < KNOWN_FOR_MS
   }
 
   async #isListed(accountId: AccountId, recipient: string): Promise<boolean> {
-    while (!this.#isFresh()) await this.#sharePoll()
+    while (!this.#isFresh(this.#polledAt)) await this.#sharePoll()
     for (let key = this.#keys.get(accountId); key !== undefined; ) {
       const hashed = key === null ? null : hashedEntry(this.#parts.hash(accountId, key, recipient))
-      const { is_blocked: isBlocked, hash_key: found } = await this.#lookUps.submit({ accountId, recipient, hashed })
-      // Without the key of now, the hash of one who was erased meanwhile cannot be recognized.
-      if (isBlocked || found === key) return isBlocked
-      key = found
+      const found = await this.#lookUps.submit({ accountId, recipient, hashed })
+      if (found.is_blocked) return true
+      // Without the key of now, the hash of one who was erased meanwhile cannot be recognized. A late answer is no longer true.
+      if (found.hash_key === key && this.#isFresh(found.askedAt)) return false
+      key = found.hash_key
     }
     return false
   }
@@ -114,11 +118,12 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
   }
 }
 
-async function find(link: PgConnection, sought: readonly Sought[]): Promise<readonly Found[]> {
+async function find({ clock, link }: Parts, sought: readonly Sought[]): Promise<readonly Found[]> {
+  const askedAt = clock.monotonic()
   const rows = await link.ask(FIND, [
     textArray(sought.map(({ accountId }) => accountId)),
     textArray(sought.map(({ recipient }) => recipient)),
     textArray(sought.map(({ hashed }) => hashed)),
   ])
-  return rows as unknown as readonly Found[]
+  return rows.map((row) => ({ ...(row as unknown as Omit<Found, 'askedAt'>), askedAt }))
 }
