@@ -26,8 +26,8 @@ export function ReleaseAllDialog() {
         }}
       >
         <Text size="sm">
-          Everything that waits is sent. If the database has gone back, such as to a backup, that may include messages
-          that were sent before. Cancel what must not go out again first.
+          Everything that waits is sent. If the database has gone back, such as to a backup, or was copied, that may
+          include messages that were sent before or elsewhere. Cancel what must not go out again first.
         </Text>
       </ConfirmDialog>
     </>

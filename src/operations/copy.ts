@@ -1,5 +1,6 @@
 import { dirname, resolve, sep } from 'node:path'
 import type { DatabaseSettings, Settings } from '../config/read-settings.ts'
+import { COPIED, isCopiedHold } from '../core/copied-hold.ts'
 import { Refusal } from '../core/refusals.ts'
 import { NOTIFIED_BEFORE_MS } from '../core/retention/retention-job.ts'
 import { spoolFolder } from '../server/wiring/spool-folder.ts'
@@ -46,9 +47,6 @@ export interface CopiedHold {
   readonly isOfCopy: boolean
 }
 
-// It begins the reason of the hold that stays behind.
-const MOVED = 'the data were copied to '
-
 /**
  * Copies a stopped installation from SQLite to an empty PostgreSQL, in one transaction there, and compares every row
  * before it is committed. From then on the lanes of the old one are held: what waits is known in both places now, and
@@ -73,7 +71,7 @@ export async function copyInstallation(request: CopyRequest): Promise<Copied> {
       const counts = await copyTables(source, target, request)
       const held = findHold(source, request)
       if (held) await target.hold(held.reason, now())
-      const reason = `${MOVED}PostgreSQL at ${describeServer(to.url)}${new URL(to.url).pathname}`
+      const reason = `${COPIED}PostgreSQL at ${describeServer(to.url)}${new URL(to.url).pathname}`
       await commitBoth(source, target, { reason, at: now() })
       return { counts, held }
     } finally {
@@ -88,7 +86,7 @@ export async function copyInstallation(request: CopyRequest): Promise<Copied> {
 function findHold(source: CopySource, request: CopyRequest): CopiedHold | null {
   const held = source.heldBecause()
   const reason = howGoneBack(source, request) ?? held
-  return reason === null ? null : { reason, isOfCopy: reason === held && held.startsWith(MOVED) }
+  return reason === null ? null : { reason, isOfCopy: reason === held && isCopiedHold(held) }
 }
 
 /** In words; null when it is as it was left. */

@@ -21,8 +21,9 @@ export function HoldBanner({ hold }: Pick<OverviewReply, 'hold'>) {
           brought to its end. Messages are still accepted, and wait in their order.
         </Text>
         <Text size="sm">
-          If the database has gone back, such as to a backup, what was sent since may be sent once more. So check what
-          arrived meanwhile, and cancel what must not go out again. Then{' '}
+          If the database has gone back, such as to a backup, what was sent since may be sent once more. If it was
+          copied, the other one may send the same. So check what arrived meanwhile, and cancel what must not go out
+          again. Then{' '}
           {hold.mayRelease
             ? 'release all numbers.'
             : 'ask an owner of the only account, or the person who runs Nuncio, to release all numbers.'}

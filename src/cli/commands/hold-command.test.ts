@@ -37,6 +37,14 @@ describe.each(ENGINES)('nuncio hold, on %s', (engine) => {
     })
   })
 
+  it('G12: says that only one may send where the data were copied', async () => {
+    await world.cli('hold', '--because', 'the data were copied to PostgreSQL at localhost:5432/nuncio')
+
+    const { stdout } = await world.cli('hold')
+
+    assert.match(stdout, / wait\. Only one of the two may send\. If the other never will: nuncio hold --release\n$/)
+  })
+
   it('G12: releases them, once', async () => {
     await world.cli('hold', '--because', 'why')
 

@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import { commandLine } from '../../core/command-line.ts'
+import { isCopiedHold } from '../../core/copied-hold.ts'
 import type { HoldView } from '../../core/ports/administration.ts'
 import { isoTime, plainTime, relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
@@ -49,5 +50,8 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
 
 /** Also for `nuncio attention`. */
 export function holdText({ since, reason }: HoldView, now: number): string {
-  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. Check what was sent, cancel what must not go out again, then: ${commandLine`hold --release`}`
+  const step = isCopiedHold(reason)
+    ? 'Only one of the two may send. If the other never will: '
+    : 'Check what was sent, cancel what must not go out again, then: '
+  return `All lanes are held: ${printable(reason)} (${relativeTime(since, now)}, at ${plainTime(since)}). No attempt begins until they are released; one that had begun is brought to its end. New messages are accepted and wait. ${step}${commandLine`hold --release`}`
 }

@@ -25,6 +25,23 @@ describe('the reason in a notice', () => {
     assert.match(unconfirmed.nextStep, /nuncio message resolve message-1 --arrived or --send-again/)
   })
 
+  it('says of a closed window that a template may be sent by itself', () => {
+    const data = {
+      messageId: 'message-1',
+      to: '15550100008',
+      acceptedAt: 0,
+      state: 'FAILED',
+      reason: 'whatsapp_131047',
+    }
+
+    const payload = composePayload({ kind: 'message.failed', at: 0, data }, '15550001000')
+
+    const { reason } = (JSON.parse(payload) as { data: { reason: { nextStep: string } } }).data
+    const [itself, otherwise] = reason.nextStep.split(' Otherwise: ')
+    assert.equal(itself, 'If a template is set for such messages, Nuncio sends it again by itself.')
+    assert.match(otherwise ?? '', /^Wait until 15550100008 writes, or choose a template .* then retry it\./)
+  })
+
   it('shows the code of a newer version as it is', () => {
     const data = { acceptedAt: 0, state: 'FAILED', reason: 'of_a_newer_version' }
 

@@ -1,5 +1,5 @@
 import type { Instant } from '../ids.ts'
-import { explainReason, isReasonCode, withCommand } from '../reasons.ts'
+import { explainReason, isReasonCode, type ReasonCode, withCommand } from '../reasons.ts'
 import { type RemedyOf, renderRemedy } from '../render-remedy.ts'
 import type { NotificationKind } from './notification-kinds.ts'
 
@@ -42,11 +42,22 @@ function messageData(kept: Readonly<Record<string, unknown>>, from: string | nul
   }
 }
 
+const WINDOW_CLOSED: ReasonCode = 'whatsapp_131047'
+const BY_ITSELF = 'If a template is set for such messages, Nuncio sends it again by itself. Otherwise:'
+
 function explain({ reason: code, words = null, state }: Readonly<Record<string, unknown>>, of: RemedyOf) {
   if (typeof code !== 'string') return null
   const said = typeof words === 'string' ? words : null
   if (!isReasonCode(code)) return { code, meaning: null, nextStep: null, words: said }
   const facts = { number: of.number === 'NUMBER' ? undefined : of.number, to: of.recipient }
   const explained = explainReason(code, { state: typeof state === 'string' ? state : null, words: said, facts })
-  return { code, meaning: explained.cause, nextStep: renderRemedy(withCommand(explained), of), words: said }
+  const nextStep = renderRemedy(withCommand(explained), of)
+  // Whether it will be is decided right after this was written.
+  const isMaybeRepeated = code === WINDOW_CLOSED
+  return {
+    code,
+    meaning: explained.cause,
+    nextStep: isMaybeRepeated ? `${BY_ITSELF} ${nextStep}` : nextStep,
+    words: said,
+  }
 }

@@ -25,7 +25,7 @@ const ASK = {
 /** How a message ended, or why an attempt failed. */
 export const END_REASONS = {
   recipient_blocked: {
-    list: 'On the block list',
+    list: 'Stopped by the block list',
     cause: [
       '{to} is on the block list: blocked {by} {at} (“{why}”).',
       '{to} is on the block list: blocked {by} {at}.',

@@ -1,4 +1,5 @@
 import { commandLine } from '../command-line.ts'
+import { COPIED } from '../copied-hold.ts'
 import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
 
 const SETTINGS = { opens: 'connection' } as const
@@ -197,7 +198,7 @@ export const WAIT_REASONS = {
         example: 'it is an older state of the database, such as a backup that was restored',
       },
       {
-        when: { words: /^the data were copied to / },
+        when: { words: new RegExp(`^${COPIED}`) },
         list: 'Held: data copied elsewhere',
         cause: 'This data was copied to another database, and only one of the two may send.',
         nextStep: 'Ask the person who runs Nuncio which of the two sends now.',

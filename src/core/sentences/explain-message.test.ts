@@ -19,7 +19,7 @@ function explain({ isRemoved = false, ...facts }: Facts) {
   const { state = 'FAILED', reason = 'recipient_refused', to = '15550100000', ...rest } = facts
   const message = { state, reason, to, connection: '15550001000', attempts: 0, acceptedAt: 0, publishedAt: null }
   const others = { resent: null, hasSuccessor: false, bodyDeletedAt: null, ...rest }
-  const { cause, nextStep } = explainMessage({
+  const { list, cause, nextStep } = explainMessage({
     message,
     asOf: 0,
     channel: 'sandbox',
@@ -36,7 +36,7 @@ function explain({ isRemoved = false, ...facts }: Facts) {
     connectionState: isRemoved ? 'removed' : 'active',
     ...others,
   } as never)
-  return { cause, nextStep }
+  return { list, cause, nextStep }
 }
 
 const COPY = { id: 'copy', state: 'READ', reason: null, words: null, by: 'channel' }
@@ -54,11 +54,10 @@ describe('what was done about a message', () => {
   ])(
     'G10: is said where %s sent it again and that one is %s, and nothing is advised that would double it',
     (by, state, done) => {
-      for (const was of ['FAILED', 'EXPIRED', 'CANCELLED'])
-        assert.deepEqual(explain({ state: was, resent: { ...COPY, by, state } }), {
-          cause: `${REFUSED} ${done}`,
-          nextStep: 'You need not do anything here.',
-        })
+      for (const was of ['FAILED', 'EXPIRED', 'CANCELLED']) {
+        const { cause, nextStep } = explain({ state: was, resent: { ...COPY, by, state } })
+        assert.deepEqual([cause, nextStep], [`${REFUSED} ${done}`, 'You need not do anything here.'])
+      }
     },
   )
 
@@ -123,5 +122,15 @@ describe('what was done about a message', () => {
     ],
   ])('names what stands in the way of sending it again: %j', (facts, nextStep) => {
     assert.equal(explain(facts).nextStep, nextStep)
+  })
+
+  it('calls one that the block list stopped the same as the log does, also after an unblock', () => {
+    const [blocked, unblocked] = [
+      explain({ reason: 'recipient_blocked', block: BLOCK }),
+      explain({ reason: 'recipient_blocked' }),
+    ]
+
+    assert.deepEqual([blocked.list, unblocked.list], ['Stopped by the block list', 'Stopped by the block list'])
+    assert.match(unblocked.cause ?? '', /was on the block list then\.$/)
   })
 })

@@ -290,7 +290,6 @@ function barred(view: MessageTimeline, own: Lines): Partial<Lines> {
     return say('The recipient is on the block list now. Unblock it before you retry.', { opens: 'recipients' })
   if (!view.block && message.reason === 'recipient_blocked')
     return say('It is no longer on the list. Retry it if it is still wanted.', {
-      list: 'Was on the block list',
       cause: `${message.to} was on the block list then.`,
     })
   return message.reason === 'connection_removed' ? say('Retry it if it is still wanted.') : {}

@@ -56,6 +56,19 @@ function variantsOf(kind: AlarmKind): readonly AlarmFacts[] {
 }
 
 describe('the text of an alarm', () => {
+  it('G12: says to release all numbers, but not where the data were copied to another database', () => {
+    const stepFor = (reason: string) => {
+      const { nextStep, command } = alarmText({ kind: 'lanes_held', since: AGO, facts: { reason } }, NOW)
+      return { nextStep, command }
+    }
+
+    assert.match(stepFor('restored the backup of Monday').nextStep, / Then release all numbers\.$/)
+    assert.deepEqual(stepFor('the data were copied to PostgreSQL at localhost:5432/nuncio'), {
+      nextStep: 'Ask the person who runs Nuncio which of the two sends now.',
+      command: `${commandPrefix()} hold`,
+    })
+  })
+
   it.each(ALARM_KIND_NAMES)('%s: says what to do without a command, and in words that need no glossary', (kind) => {
     for (const variant of variantsOf(kind)) {
       const facts = { ...FACTS, ...variant }

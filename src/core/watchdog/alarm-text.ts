@@ -1,9 +1,10 @@
 import { bytesText } from '../../format/bytes.ts'
 import { capitalized } from '../../format/capitalized.ts'
 import { durationText } from '../../format/durations.ts'
+import { isCopiedHold } from '../copied-hold.ts'
 import type { Instant } from '../ids.ts'
 import { BROKEN_PROMISES, type BrokenPromise } from '../reasons/bridge.ts'
-import { type ExplainedReason, explainReason, networkName } from '../reasons.ts'
+import { type ExplainedReason, explainReason, networkName, type ReasonCode } from '../reasons.ts'
 import { NO_ACTION } from '../sentences/texts.ts'
 import type { OpenAlarm } from './alarm.ts'
 import { ALARM_KINDS, type AlarmKind } from './alarm-kinds.ts'
@@ -142,7 +143,13 @@ function brokenPromises(facts: Facts): string {
     .join(' ')
 }
 
+const WENT_BACK: ReasonCode = 'database_went_back'
+
 function whatToDo(kind: AlarmKind, facts: Facts): Omit<AlarmText, 'cause'> {
+  if (kind === 'lanes_held' && isCopiedHold(facts.text('reason'))) {
+    const { nextStep, command } = explainReason(WENT_BACK, { words: facts.text('reason') })
+    return { nextStep, command }
+  }
   const { command } = ALARM_KINDS[kind]
   const nextStep = (kind === 'lane_stalled' && STALLS[facts.text('why')]?.nextStep) || nextStepOf(kind, facts)
   return { nextStep, command: command === null ? null : withNumber(command, facts) }
