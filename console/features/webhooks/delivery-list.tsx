@@ -11,7 +11,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { MessageLink } from './message-link.tsx'
 import { DeliveryBadge } from './webhook-badges.tsx'
-import { DELIVERY_LABELS, isBeingSent, lastTryLabel, SENDING_EVERY_MS } from './webhook-labels.ts'
+import { DELIVERY_LABELS, lastTryLabel, SENDING_EVERY_MS } from './webhook-labels.ts'
 
 const DAY_MS = 86_400_000
 const search = z.object({
@@ -28,7 +28,7 @@ export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
       params: { account, id: webhook.id },
       query: { ...(state && { state }), ...(kind && { kind }), ...(after !== undefined && { after }) },
     }),
-    { everyMs: ({ items }) => (items.some(isBeingSent) ? SENDING_EVERY_MS : null) },
+    { everyMs: ({ items }) => (items.some(({ isBeingSent }) => isBeingSent) ? SENDING_EVERY_MS : null) },
   )
   const isFiltered = state !== undefined || kind !== undefined
   return (

@@ -13,7 +13,7 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { MessageLink } from './message-link.tsx'
 import { DeliveryBadge } from './webhook-badges.tsx'
-import { isBeingSent, lastTryLabel, SENDING_EVERY_MS } from './webhook-labels.ts'
+import { lastTryLabel, SENDING_EVERY_MS } from './webhook-labels.ts'
 
 const EVERY_MS = 5_000
 
@@ -27,7 +27,7 @@ export function Delivery() {
     'readDelivery',
     { params: { account, id, position } },
     {
-      everyMs: (reply) => (reply && isBeingSent(reply) ? SENDING_EVERY_MS : EVERY_MS),
+      everyMs: (reply) => (reply?.isBeingSent ? SENDING_EVERY_MS : EVERY_MS),
     },
   )
   const replay = useApiMutation('replayDelivery')

@@ -53,19 +53,16 @@ export function retriesText({ retrying }: Pick<WebhookReply, 'retrying'>): strin
   return `${what}${next}. If no try succeeds, ${last}.`
 }
 
-// A try takes at most 15 s, and begins within 2 s. One that waits behind others comes later.
-const FIRST_TRY_MS = 20_000
 /** While a first try runs. */
 export const SENDING_EVERY_MS = 500
 
-/** Made a moment ago, and its first try is not over. */
-export function isBeingSent({ tries, createdAt }: Pick<DeliveryRowReply, 'tries' | 'createdAt'>): boolean {
-  return tries === 0 && Date.now() - createdAt < FIRST_TRY_MS
-}
-
 /** The result of the last try, in a few words. */
-export function lastTryLabel(row: Pick<DeliveryRowReply, 'lastStatus' | 'lastCode' | 'tries' | 'createdAt'>): string {
-  const { lastStatus, lastCode, tries } = row
-  if (tries === 0) return isBeingSent(row) ? 'Sending…' : 'Not tried yet'
+export function lastTryLabel({
+  lastStatus,
+  lastCode,
+  tries,
+  isBeingSent,
+}: Pick<DeliveryRowReply, 'lastStatus' | 'lastCode' | 'tries' | 'isBeingSent'>): string {
+  if (tries === 0) return isBeingSent ? 'Sending…' : 'Not tried yet'
   return lastStatus === null ? (lastCode ?? '').replaceAll('_', ' ') : `HTTP ${lastStatus}`
 }

@@ -69,6 +69,8 @@ const delivery = z.object({
   endedAt: instant.nullable(),
   lastStatus: z.int().nullable(),
   lastCode: plain.nullable(),
+  /** Made a moment ago, and its first try is not over. */
+  isBeingSent: z.boolean(),
 })
 export type DeliveryRowReply = z.output<typeof delivery>
 

@@ -1,5 +1,5 @@
 import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
-import type { AccountId } from '../../../core/ids.ts'
+import type { AccountId, Instant } from '../../../core/ids.ts'
 import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
 import {
@@ -8,7 +8,7 @@ import {
   type NotificationKindFacts,
 } from '../../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
-import type { DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
+import type { DeliveryRow, DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 
@@ -44,14 +44,14 @@ function viewing({
     async readWebhook({ params: { id } }, { accountId }) {
       return presentWebhook(await webhooks.readWebhook({ accountId, id }))
     },
-    async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId }) {
+    async listDeliveries({ params: { id }, query: { state = null, kind = null, after = null } }, { accountId, now }) {
       // An unknown kind has no deliveries. It is ignored, because a link may contain anything.
       const filter = { state, kind: kind !== null && isNotificationKind(kind) ? kind : null, after }
       const { items, next } = await webhooks.listDeliveries({ accountId, id }, filter)
-      return { items: [...items], next }
+      return { items: items.map((row) => presentRow(row, now)), next }
     },
-    async readDelivery({ params: { id, position } }, { accountId }) {
-      return presentDelivery(await webhooks.readDelivery({ accountId, id }, position))
+    async readDelivery({ params: { id, position } }, { accountId, now }) {
+      return presentDelivery(await webhooks.readDelivery({ accountId, id }, position), now)
     },
   }
 }
@@ -78,8 +78,8 @@ function changing({
     async testWebhook({ params: { id } }, { accountId, actor }) {
       return { position: await webhooks.testWebhook({ accountId, id }, actor) }
     },
-    async replayDelivery({ params: { id, position } }, { accountId, actor }) {
-      return presentDelivery(await webhooks.replayDelivery({ accountId, id }, position, actor))
+    async replayDelivery({ params: { id, position } }, { accountId, actor, now }) {
+      return presentDelivery(await webhooks.replayDelivery({ accountId, id }, position, actor), now)
     },
     async replayFailed({ params: { id }, body: { since } }, { accountId, actor }) {
       return { replayed: await webhooks.replayFailed({ accountId, id }, since, actor) }
@@ -122,9 +122,18 @@ function presentWebhook({ accountId: _, ...view }: WebhookView) {
   return { ...view, kinds: [...view.kinds] }
 }
 
-function presentDelivery({ tryRows, ...row }: DeliveryView) {
+// A try takes at most 15 s, and begins within 2 s. One that waits behind others comes later.
+const FIRST_TRY_MS = 20_000
+
+/** Browsers do not decide what is new: their clocks may be wrong. */
+function presentRow<Row extends DeliveryRow>(row: Row, now: Instant) {
+  const { state, tries, createdAt } = row
+  return { ...row, isBeingSent: state === 'waiting' && tries === 0 && now - createdAt < FIRST_TRY_MS }
+}
+
+function presentDelivery({ tryRows, ...row }: DeliveryView, now: Instant) {
   return {
-    ...row,
+    ...presentRow(row, now),
     tryRows: tryRows.map((one) => {
       const [sentence, nextStep] = TRY_CODES[one.code as TryCode] ?? ['', '']
       return { ...one, sentence, nextStep }
