@@ -22,9 +22,14 @@ export interface Device {
  * one-time key of the phone, and opens a new encrypted session in the place of the one that is there.
  */
 export async function readDevices(parts: DevicesParts, jid: string): Promise<readonly Device[]> {
-  const { library, state } = parts
+  const { library, state, credentials } = parts
   const devices = (await state.readFreshDevices(userOf(jid))) ?? (await askForDevices(parts, jid))
-  return devices.map(({ user, server, device }) => ({ user, jid: library.jidEncode(user, server, device) }))
+  return (
+    devices
+      .map(({ user, server, device }) => ({ user, jid: library.jidEncode(user, server, device) }))
+      // A notification may have added this device itself.
+      .filter((device) => device.jid !== credentials.me?.id && device.jid !== credentials.me?.lid)
+  )
 }
 
 async function askForDevices(parts: DevicesParts, jid: string): Promise<readonly CachedDevice[]> {

@@ -17,7 +17,7 @@ describe('recipients that are looked up at the same time', () => {
       found.map(({ kind }) => kind),
       ['found', 'found', 'found'],
     )
-    assert.deepEqual([asked.length, new Set(asked)], [4, new Set([OWN, ...RECIPIENTS.map(jidOf)])])
+    assert.deepEqual([asked.length, new Set(asked)], [4, new Set([OWN, ...RECIPIENTS.map((number) => jidOf(number))])])
   })
 
   it('are not written to when our own devices were not named, and the next look-up asks for them again', async () => {
@@ -43,8 +43,17 @@ describe('recipients that are looked up at the same time', () => {
   })
 })
 
-function jidOf(number: string): string {
-  return `${number}@s.whatsapp.net`
+it('fetches no keys of this device itself, also when it is among the devices that a notification added', async () => {
+  const { asserted, find, fresh } = open()
+  fresh.set(userOf(OWN), [0, 1])
+
+  await find(RECIPIENTS[0]!)
+
+  assert.deepEqual(asserted[0], [OWN])
+})
+
+function jidOf(number: string, _server?: string, device = 0): string {
+  return `${number}${device === 0 ? '' : `:${device}`}@s.whatsapp.net`
 }
 
 class FakeUser {
@@ -68,6 +77,8 @@ class FakeQuery {
 
 function open() {
   const asked: string[] = []
+  const asserted: (readonly string[])[] = []
+  const fresh = new Map<string, readonly number[]>()
   const unanswered = new Set<string>()
   const library = {
     USyncQuery: FakeQuery,
@@ -83,17 +94,18 @@ function open() {
       await new Promise((resolve) => setTimeout(resolve, 5))
       return unanswered.has(jid) ? undefined : { list: [{ id: jid }] }
     },
-    assertSessions: async () => {},
+    assertSessions: async (jids: readonly string[]) => void asserted.push(jids),
     issuePrivacyTokens: async () => undefined,
     signalRepository: { lidMapping: { getLIDForPN: async () => null, storeLIDPNMappings: async () => {} } },
   }
   const state = {
     get: async () => ({}),
     set: async () => {},
-    readFreshDevices: async () => {},
+    readFreshDevices: async (user: string) =>
+      fresh.get(user)?.map((device) => ({ user, server: 's.whatsapp.net', device })),
     keepDevices: async () => {},
   }
   const credentials = { me: { id: '15550001000:1@s.whatsapp.net' } }
   const parts = { library, socket, state, credentials, ownDevices: new SharedWork<Opened>() }
-  return { asked, unanswered, find: (number: string) => findRecipient(parts as never, number) }
+  return { asked, asserted, fresh, unanswered, find: (number: string) => findRecipient(parts as never, number) }
 }
