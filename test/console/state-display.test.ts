@@ -9,6 +9,7 @@ import {
   Hourglass,
   type LucideIcon,
   Send,
+  ShieldX,
   TriangleAlert,
 } from 'lucide-react'
 import { describe, it } from 'vitest'
@@ -41,6 +42,7 @@ describe('the badge of a message', () => {
     ['DELIVERED', {}, 'sent', CheckCheck, undefined],
     ['DELIVERED', { code: 'possible_duplicate' }, 'sent', Copy, 'attend'],
     ['UNCONFIRMED', { code: 'result_unknown' }, 'attend', CircleHelp, undefined],
+    ['REFUSED', {}, 'refused', ShieldX, undefined],
   ])('has the colour and icon of %s %j', (state, facts, ...[group, icon, iconGroup]) => {
     const shown = displayOf(state, facts)
 

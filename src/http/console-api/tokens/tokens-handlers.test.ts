@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, describe, it } from 'vitest'
+import { cameWith, logRequest } from '../../../../test/support/administration-world/log-request.ts'
 import { AdministrationWorld, NOON } from '../../../../test/support/administration-world/open-administration-world.ts'
 import { newTokenForm } from '../../../contract/console/tokens.ts'
-import type { AccountId } from '../../../core/ids.ts'
+import type { AccountId, TokenId } from '../../../core/ids.ts'
 import { JoinedRefusal } from '../../../core/refusals.ts'
 import { isWellFormedToken } from '../../../core/token/token-format.ts'
 import { createTokenViews } from '../../../storage/queries/tokens/token-views.ts'
@@ -102,6 +103,19 @@ describe('the console’s tokens', () => {
     const { details } = await create({ sourceRanges: ['203.0.113.7', '10.0.0.0/8', '2001:db8::1', '10.0.0.0/8'] })
 
     assert.deepEqual(details.sourceRanges, ['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'])
+  })
+
+  it('tell how many of their requests were refused, beside those that were accepted', async () => {
+    const { details } = await create()
+    const { sequence } = await world.accept({ connectionId: await world.connection(acme) })
+    await cameWith(world, sequence, details.id as TokenId)
+    for (const [at, status] of [400, 403, 403].entries())
+      await logRequest(world, { accountId: acme, tokenId: details.id as TokenId, requestId: `refused ${at}`, status })
+
+    const { accepted, refused, results } = await handlers.describeTokenUse({ ...at(details.id), body: {} }, context())
+
+    assert.deepEqual([accepted, refused], [1, 3])
+    assert.deepEqual(results[0], { value: 'Refused 403', count: 2 })
   })
 
   it('are deleted at once, but only when their name is typed', async () => {
