@@ -235,3 +235,6 @@ const LAST_TRY = sql<string | null>`case when x.state = 'pending' and x.tries > 
 
 /** The same of the attachment of a message, for `explainOwnWait`. Table: its media `x`. */
 export const MEDIA_FACTS = [MEDIA.as('media_state'), NEXT_TRY.as('media_try_at'), LAST_TRY.as('media_words')] as const
+
+/** The same of a message without one. */
+export const NO_MEDIA = { media_state: null, media_try_at: null, media_words: null } as const

@@ -5,7 +5,7 @@ import type { LanePage, OfConnection, OpenMessageView, WaitingMessageView } from
 import { completeBodies, isPreviewFull, previewOf, startOf } from '../api-log/request-body.ts'
 import { type Reader, type Store, snapshot } from '../store.ts'
 import { selectUnfinished } from './lane-order.ts'
-import { explainOwnWait, type LaneReason, laneContextOf, MEDIA_FACTS } from './lane-reason.ts'
+import { explainOwnWait, type LaneReason, laneContextOf, MEDIA_FACTS, NO_MEDIA } from './lane-reason.ts'
 import { livingConnection } from './read-lanes.ts'
 
 const PAGE = 20
@@ -115,17 +115,32 @@ async function readWaiting(
   if (found.length === 0) return []
   const sequences = found.map(({ sequence }) => sequence)
   const rows = await tables
-    .selectFrom('message as m')
-    .leftJoin('media as x', 'x.message_sequence', 'm.sequence')
-    .select(['m.sequence', 'm.id', 'm.type', 'm.recipient', 'm.retry', ...MEDIA_FACTS])
-    .where('m.sequence', 'in', sequences)
+    .selectFrom('message')
+    .select(['sequence', 'id', 'type', 'recipient', 'retry'])
+    .where('sequence', 'in', sequences)
+    .execute()
+  // Not joined: PostgreSQL would read all media for the media of so many messages.
+  const media = await tables
+    .selectFrom('media as x')
+    .select(['x.message_sequence', ...MEDIA_FACTS])
+    .where('x.message_sequence', 'in', sequences)
     .execute()
   const bySequence = new Map(rows.map((row) => [row.sequence, row]))
+  const mediaOf = new Map(media.map((row) => [row.message_sequence, row]))
   return sequences.flatMap((sequence, at): Waiting[] => {
     const row = bySequence.get(sequence)
     if (!row) return []
     const { id, type, recipient } = row
-    return [{ sequence, id, type, position: from.position + at + 1, recipient, wait: explainOwnWait(row, now) }]
+    return [
+      {
+        sequence,
+        id,
+        type,
+        position: from.position + at + 1,
+        recipient,
+        wait: explainOwnWait({ ...(mediaOf.get(sequence) ?? NO_MEDIA), ...row }, now),
+      },
+    ]
   })
 }
 
