@@ -23,8 +23,7 @@ import {
   wholeNumber,
   yesOrNo,
 } from './setting-kinds.ts'
-import { whatsAppWebUrl } from './whatsapp-web-url.ts'
-import { whatsAppWebVersion } from './whatsapp-web-version.ts'
+import { whatsAppWebUrl, whatsAppWebVersion } from './whatsapp-web-kinds.ts'
 
 const LARGEST_COUNT = 1_000_000_000
 
