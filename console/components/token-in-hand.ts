@@ -2,6 +2,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 
 const keyOf = (account: string) => ['token in hand', account]
 
+/** Whether it is the token whose first characters after `nco_` are these. */
+export function isTokenOf(token: string | null, prefix: string): boolean {
+  return token?.startsWith(`nco_${prefix}`) ?? false
+}
+
 /**
  * The API token that this person pasted or has just created, for trying things out. Only in the memory of this tab, until
  * they sign out. Null: none.

@@ -104,6 +104,34 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
   })
 
+  it('are forgotten by this tab once they are deleted', async () => {
+    await opened.visit(`${LIST}/new`)
+    await page.getByLabel('API key name').fill('till')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const token = await shownToken()
+    await page.getByRole('button', { name: 'Copy token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('link', { name: 'Quickstart' }).click()
+    const inHand = page.getByLabel('API token', { exact: true })
+    await expect(inHand).toHaveValue(token)
+    await page.getByRole('link', { name: 'API tokens' }).click()
+    await page.getByRole('link', { name: 'till' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type “till” to confirm').fill('till')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await expect(dialog).toBeHidden()
+    // What the tab still had of the list would be seen now.
+    await page.route('**/tokens?*', () => {})
+    await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('API tokens')
+    const stillListed = await page.getByRole('link', { name: 'till' }).count()
+    await page.getByRole('link', { name: 'Quickstart' }).click()
+
+    await expect(inHand).toHaveValue('')
+    assert.equal(stillListed, 0)
+  })
+
   it('say at each field what is wrong with it, and put the focus there', async () => {
     await opened.visit(`${LIST}/new?name=first%20token&events=none`)
     await expect(page.getByText('It can do nothing')).toBeVisible()

@@ -1,10 +1,12 @@
 import { List, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import type { TokenReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TypedDialog } from '../../components/confirm-dialog.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { showToast } from '../../components/toast.ts'
+import { isTokenOf, useTokenInHand } from '../../components/token-in-hand.ts'
 import { counted } from './token-labels.ts'
 
 const MOST_ADDRESSES = 5
@@ -17,6 +19,8 @@ interface DeleteDialogProps {
 
 export function DeleteDialog({ token, isOpen, onClose }: DeleteDialogProps) {
   const { id: account } = useAccount()
+  const client = useQueryClient()
+  const [inHand, keepInHand] = useTokenInHand(account)
   const remove = useApiMutation('deleteToken')
   const use = useApiQuery(
     'countTokenUse',
@@ -25,6 +29,9 @@ export function DeleteDialog({ token, isOpen, onClose }: DeleteDialogProps) {
   )
   const confirm = async () => {
     await remove.mutateAsync({ params: { account, id: token.id }, body: { name: token.name } })
+    // The lists that are not on screen would show it until they are reloaded, for as long as the service does not answer.
+    client.removeQueries({ queryKey: ['listTokens'], type: 'inactive' })
+    if (isTokenOf(inHand, token.prefix)) keepInHand(null)
     showToast(`Token “${token.name}” deleted. Requests with it are refused from now on.`)
   }
   return (
