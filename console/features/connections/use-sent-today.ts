@@ -13,7 +13,7 @@ export function useSentToday(connections: readonly string[]): (id: string) => Re
   const { data, isError } = useApiQuery(
     'countSent',
     { params: { account }, query: { ids, since } },
-    { enabled: ids !== '', keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: false },
+    { enabled: ids !== '', keepsPrevious: true, everyMs: COUNTED_EVERY_MS },
   )
   return (id) => sentOf({ data, isError }, id)
 }

@@ -18,7 +18,8 @@ export function useLogCounts(search: LogSearch): LogCounts | null {
   const asked = useApiQuery(
     'countLog',
     { params: { account }, query: { ...given, offset: -new Date().getTimezoneOffset() } },
-    { enabled: hasBegin, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: false },
+    // With the rows, so that both say the same. A search in texts reads whole bodies: too much for every change.
+    { enabled: hasBegin, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: counted.text === undefined },
   )
   return hasBegin ? (asked.data?.counts ?? null) : null
 }

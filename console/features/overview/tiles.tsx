@@ -4,6 +4,7 @@ import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TextLink } from '../../components/links.tsx'
+import { TimeAgo } from '../../components/time-ago.tsx'
 import { numberText, shareText } from './results.ts'
 import classes from './tiles.module.css'
 
@@ -24,7 +25,6 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
   const textOf = (count: number) => (isCounting ? 'Counting…' : numberText(count))
   const since = { since: from }
   const requests = totals.accepted + totals.refused
-  const oldestMs = waiting.oldestAt === null ? null : Math.max(0, seen.now - waiting.oldestAt)
   return (
     <Paper withBorder component="section" aria-label="Figures" className={classes['strip'] ?? ''}>
       <Tile
@@ -44,7 +44,13 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
         label="Waiting"
         group="moving"
         value={`${waiting.isMore ? 'about ' : ''}${numberText(waiting.count)}`}
-        note={oldestMs === null ? null : `oldest ${durationText(oldestMs)}`}
+        note={
+          waiting.oldestAt === null ? null : (
+            <>
+              oldest <TimeAgo at={waiting.oldestAt} isQuiet />
+            </>
+          )
+        }
         search={{ range: 'all', result: 'waiting' }}
       />
       <Tile
