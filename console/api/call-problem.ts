@@ -26,3 +26,14 @@ export class CallProblem extends Error {
     this.requestId = requestId
   }
 }
+
+/** The service may answer the same call in a moment. */
+export function isPassing(error: Error): boolean {
+  return error instanceof CallProblem && (error.status === 0 || error.status >= 502)
+}
+
+/** Nothing answers, or a proxy says so. What the service itself refuses, or takes too long for, is another matter. */
+export function isAway(error: Error): boolean {
+  if (!(error instanceof CallProblem)) return false
+  return error.status === 0 || (error.code === 'unexpected_reply' && (error.status === 502 || error.status === 503))
+}

@@ -1,12 +1,11 @@
 /** The status of an account's event stream. */
 export interface LiveStatus {
-  readonly state: 'live' | 'paused' | 'reconnecting'
-  /** The time up to which the data on screen is current; only while reconnecting. */
-  readonly dataAsOf: number | null
+  /** `reconnecting`: the stream is lost. `offline`: it is lost, and the service answers no request either. */
+  readonly state: 'live' | 'paused' | 'reconnecting' | 'offline'
+  /** When the stream was lost; only while it is. */
+  readonly lostAt: number | null
 }
 
-// Short losses, such as a restart of the service, end by themselves before they are worth showing.
-const SHOW_AFTER_MS = 10_000
 const CHANGES_AT_MOST_EVERY_MS = 1_000
 const RECONNECT_AFTER_MS = 3_000
 
@@ -14,6 +13,8 @@ interface Listeners {
   readonly onChanged: () => void
   /** The session has ended: no events come before the next sign-in. */
   readonly onSignedOut: () => void
+  /** Whether the service answers a request. */
+  readonly answers: () => Promise<boolean>
 }
 
 /**
@@ -24,20 +25,17 @@ interface Listeners {
  */
 export class LiveStream {
   readonly #address: string
-  readonly #onChanged: () => void
-  readonly #onSignedOut: () => void
+  readonly #given: Listeners
   readonly #listeners = new Set<() => void>()
   #source: EventSource | null = null
-  #status: LiveStatus = { state: 'live', dataAsOf: null }
-  #lostAt: number | null = null
+  #status: LiveStatus = { state: 'live', lostAt: null }
   #notifiedAt = 0
   #timers = new Set<ReturnType<typeof setTimeout>>()
   #isDue = false
 
-  constructor(address: string, { onChanged, onSignedOut }: Listeners) {
+  constructor(address: string, given: Listeners) {
     this.#address = address
-    this.#onChanged = onChanged
-    this.#onSignedOut = onSignedOut
+    this.#given = given
   }
 
   start(): void {
@@ -52,12 +50,12 @@ export class LiveStream {
 
   toggle(): void {
     if (this.#status.state === 'paused') {
-      this.#become({ state: 'live', dataAsOf: null })
+      this.#become({ state: 'live', lostAt: null })
       this.#connect()
       this.#changed()
     } else {
       this.#disconnect()
-      this.#become({ state: 'paused', dataAsOf: null })
+      this.#become({ state: 'paused', lostAt: null })
     }
   }
 
@@ -75,7 +73,7 @@ export class LiveStream {
     source.addEventListener('changed', () => this.#changed())
     source.addEventListener('signed-out', () => {
       this.stop()
-      this.#onSignedOut()
+      this.#given.onSignedOut()
     })
     source.addEventListener('error', () => this.#lost())
     this.#source = source
@@ -84,42 +82,30 @@ export class LiveStream {
   #disconnect(): void {
     this.#source?.close()
     this.#source = null
-    this.#lostAt = null
     this.#isDue = false
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
   }
 
   #connected(): void {
-    const wasAway = this.#lostAt !== null
-    this.#lostAt = null
-    this.#become({ state: 'live', dataAsOf: null })
+    const wasAway = this.#status.lostAt !== null
+    this.#become({ state: 'live', lostAt: null })
     // Changes during the interruption were missed.
     if (wasAway) this.#changed()
   }
 
   #lost(): void {
-    if (this.#lostAt === null) {
-      const lostAt = Date.now()
-      this.#lostAt = lostAt
-      this.#later(SHOW_AFTER_MS, () => {
-        if (this.#lostAt === lostAt) this.#become({ state: 'reconnecting', dataAsOf: lostAt })
-      })
-    }
+    // Short losses, such as a restart of the service, end with the first attempt to reconnect.
+    if (this.#status.lostAt === null) this.#become({ state: 'reconnecting', lostAt: Date.now() })
+    else void this.#check(this.#status.lostAt)
     // The browser reconnects by itself, except after a refusal.
-    if (this.#source?.readyState === EventSource.CLOSED) this.#later(RECONNECT_AFTER_MS, () => this.#reopen())
+    if (this.#source?.readyState === EventSource.CLOSED) this.#later(RECONNECT_AFTER_MS, () => this.#connect())
   }
 
-  #reopen(): void {
-    const lostAt = this.#lostAt
-    const status = this.#status
-    this.#connect()
-    this.#lostAt = lostAt
-    if (lostAt !== null && status.state === 'live') {
-      this.#later(Math.max(0, lostAt + SHOW_AFTER_MS - Date.now()), () => {
-        if (this.#lostAt === lostAt) this.#become({ state: 'reconnecting', dataAsOf: lostAt })
-      })
-    }
+  /** A stream can be lost alone, such as to a proxy that allows none. */
+  async #check(lostAt: number): Promise<void> {
+    const answers = await this.#given.answers()
+    if (this.#status.lostAt === lostAt) this.#become({ state: answers ? 'reconnecting' : 'offline', lostAt })
   }
 
   #changed(): void {
@@ -138,7 +124,7 @@ export class LiveStream {
   #notify(): void {
     this.#isDue = false
     this.#notifiedAt = Date.now()
-    this.#onChanged()
+    this.#given.onChanged()
   }
 
   #later(delayMs: number, act: () => void): void {
@@ -150,7 +136,7 @@ export class LiveStream {
   }
 
   #become(status: LiveStatus): void {
-    const same = status.state === this.#status.state && status.dataAsOf === this.#status.dataAsOf
+    const same = status.state === this.#status.state && status.lostAt === this.#status.lostAt
     if (same) return
     this.#status = status
     for (const listener of this.#listeners) listener()

@@ -7,10 +7,12 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { useProveIdentity } from '../components/prove-identity.ts'
 import { call, type InputFor, type ReplyFor, type RouteName } from './call.ts'
-import { CallProblem } from './call-problem.ts'
-import { isAway, isPassing, RETRIES } from './query-client.ts'
+import { CallProblem, isAway, isPassing } from './call-problem.ts'
+import { type Failure, failedResult, failureOf, type Seen } from './failure.ts'
+import { RETRIES } from './query-client.ts'
 
 // With more pages than this, reloading all of them at every change would cost too much.
 const LIVE_PAGES = 4
@@ -60,6 +62,12 @@ function useRetry(key: readonly unknown[]): (failures: number, error: Error) => 
     isPassing(error) && (failures < RETRIES || (isAway(error) && client.getQueryData(key) !== undefined))
 }
 
+function useFailure(key: readonly unknown[], result: Seen): CallProblem | null {
+  const last = useRef<Failure | null>(null)
+  last.current = failureOf({ key: JSON.stringify(key), result, last: last.current })
+  return last.current?.problem ?? null
+}
+
 /** The reply of a route, kept fresh while it is on screen. */
 export function useApiQuery<Name extends RouteName>(
   name: Name,
@@ -75,7 +83,7 @@ export function useApiQuery<Name extends RouteName>(
   const provenCall = useProvenCall()
   const queryKey = [name, input]
   const retry = useRetry(queryKey)
-  return useQuery<ReplyFor<Name>, CallProblem>({
+  const result = useQuery<ReplyFor<Name>, CallProblem>({
     queryKey,
     queryFn: ({ signal }) => provenCall(name, input, signal),
     retry,
@@ -94,6 +102,8 @@ export function useApiQuery<Name extends RouteName>(
                 : everyMs(data),
         }),
   })
+  const failure = useFailure(queryKey, result)
+  return result.isPending && failure !== null ? failedResult(result, failure) : result
 }
 
 type ItemOf<Reply> = Reply extends { readonly items: readonly (infer Item)[] } ? Item : never
@@ -144,13 +154,14 @@ export function useApiPages<Name extends RouteName>(
     meta: { isLive: true, livePages: LIVE_PAGES },
     refetchInterval: ({ state: { data } }) => (data?.pages[0] && everyMs?.(data.pages[0])) ?? false,
   })
+  const failure = useFailure(key, query)
   const pages = query.data?.pages ?? []
   return {
     pages,
     rows: pages.flatMap((page) => (page as unknown as { readonly items: readonly ItemOf<ReplyFor<Name>>[] }).items),
     isPrevious: query.isPlaceholderData,
-    isLoading: query.isPending,
-    problem: query.error instanceof CallProblem ? query.error : null,
+    isLoading: query.isPending && failure === null,
+    problem: failure,
     retry: () => void query.refetch(),
     hasOlder: query.hasNextPage,
     loadOlder: () => void query.fetchNextPage({ cancelRefetch: false }),

@@ -18,20 +18,11 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         // Long enough that going back shows the old data, short enough that it reloads at once.
         staleTime: 2_000,
         refetchOnWindowFocus: true,
+        // The service may be on this machine, or fail while the browser has a network.
+        networkMode: 'always',
       },
       // A change that may have succeeded is not repeated automatically.
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: 'always' },
     },
   })
-}
-
-/** The service may answer the same call in a moment. */
-export function isPassing(error: Error): boolean {
-  return error instanceof CallProblem && (error.status === 0 || error.status >= 502)
-}
-
-/** Nothing answers, or a proxy says so. What the service itself refuses, or takes too long for, is another matter. */
-export function isAway(error: Error): boolean {
-  if (!(error instanceof CallProblem)) return false
-  return error.status === 0 || (error.code === 'unexpected_reply' && (error.status === 502 || error.status === 503))
 }

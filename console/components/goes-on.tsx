@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { endNote, isAnyMoment } from '../../src/format/waits.ts'
-import { TimeAgo, useNow } from './time-ago.tsx'
+import { TimeAgo } from './time-ago.tsx'
+import { useNow } from './use-now.ts'
 
 interface GoesOnProps {
   readonly until: number

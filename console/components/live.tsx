@@ -1,13 +1,12 @@
 import { Alert, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
 import { addressOf } from '../api/call.ts'
-import { type LiveStatus, LiveStream } from '../api/live.ts'
+import { LiveStream } from '../api/live.ts'
 import { localClock } from './instants.ts'
 import classes from './live.module.css'
-
-const LiveContext = createContext<LiveStream | null>(null)
-const NOT_LIVE: LiveStatus = { state: 'paused', dataAsOf: null }
+import { serviceAnswers } from './load-later.ts'
+import { LiveContext, useLive, useOfflineSince } from './use-live.ts'
 
 interface LiveProviderProps {
   readonly account: string
@@ -23,7 +22,8 @@ export function LiveProvider({ account, onSignedOut, children }: LiveProviderPro
       void client.invalidateQueries({
         predicate: ({ meta, state }) => meta?.['isLive'] !== false && !hasTooManyPages(state.data, meta?.['livePages']),
       })
-    return new LiveStream(addressOf('watchAccount', { params: { account } }), { onChanged, onSignedOut })
+    const given = { onChanged, onSignedOut, answers: serviceAnswers }
+    return new LiveStream(addressOf('watchAccount', { params: { account } }), given)
   }, [account, client, onSignedOut])
   useEffect(() => {
     stream.start()
@@ -37,29 +37,25 @@ function hasTooManyPages(data: unknown, limit: unknown): boolean {
   return typeof limit === 'number' && (pages?.length ?? 0) > limit
 }
 
-export function useLive(): LiveStatus & { readonly toggle: () => void } {
-  const stream = useContext(LiveContext)
-  const status = useSyncExternalStore(stream?.subscribe ?? subscribeToNothing, stream?.status ?? notLive)
-  return { ...status, toggle: () => stream?.toggle() }
-}
-
-const subscribeToNothing = () => () => {}
-const notLive = () => NOT_LIVE
-
 /** Shown on every page of an account while the service does not answer. */
 export function AwayBanner() {
-  const { dataAsOf } = useLive()
-  if (dataAsOf === null) return null
+  const since = useOfflineSince()
+  if (since === null) return null
   return (
     <Alert color="yellow" variant="light" title="The service does not answer" role="alert">
-      <Text size="sm">This page shows what was known at {localClock(dataAsOf)}. It goes on by itself.</Text>
+      <Text size="sm">
+        It has not answered since {localClock(since)}. What you see is from then, or older. When it answers again, the
+        page goes on by itself.
+      </Text>
     </Alert>
   )
 }
 
-/** Live | Paused | Offline. */
+const WORDS = { live: 'Live', paused: 'Paused', reconnecting: 'Reconnecting…', offline: 'Offline' } as const
+
+/** The state of live updates; pauses and starts them. */
 export function LiveSwitch() {
-  const { state, toggle } = useLive()
+  const { state, lostAt, toggle } = useLive()
   const isPaused = state === 'paused'
   return (
     <button
@@ -67,13 +63,11 @@ export function LiveSwitch() {
       className={classes['live'] ?? ''}
       data-state={state}
       aria-pressed={!isPaused}
-      aria-label={state === 'reconnecting' ? 'Live updates, reconnecting' : 'Live updates'}
+      aria-label={lostAt === null ? 'Live updates' : `Live updates, ${state}`}
       title={isPaused ? 'Start live updates' : 'Pause live updates'}
       onClick={toggle}
     >
-      <span className={classes['word'] ?? ''}>
-        {isPaused ? 'Paused' : state === 'reconnecting' ? 'Offline' : 'Live'}
-      </span>
+      <span className={classes['word'] ?? ''}>{WORDS[state]}</span>
     </button>
   )
 }

@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
-import { useLive } from './live.tsx'
 import { lazily } from './load-later.ts'
 import { useShortcutSetting } from './stored-setting.ts'
+import { useLive } from './use-live.ts'
 
 const Palette = lazily(async () => (await import('../features/palette/palette.tsx')).Palette)
 const ShortcutHelp = lazily(async () => (await import('./shortcut-help.tsx')).ShortcutHelp)

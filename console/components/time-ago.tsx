@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'react'
 import { plainTime } from '../../src/format/instants.ts'
 import { Hint } from './hint.tsx'
 import { clockOrDate, estimateText, exactLocal, localClock, localDateTime, nearOrDate } from './instants.ts'
 import { type TimeDisplay, useTimeDisplay } from './stored-setting.ts'
 import classes from './time-ago.module.css'
+import { useNow } from './use-now.ts'
 
 interface TimeAgoProps {
   readonly at: number
@@ -47,15 +47,4 @@ function Exact({ at }: { readonly at: number }) {
       <div>{plainTime(at)}</div>
     </>
   )
-}
-
-const EVERY_MS = 5_000
-
-export function useNow(): number {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), EVERY_MS)
-    return () => clearInterval(timer)
-  }, [])
-  return now
 }

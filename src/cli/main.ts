@@ -24,7 +24,7 @@ async function start(): Promise<void> {
   const { applyCommandPrefix } = await import('../config/command-prefix.ts')
   applyCommandPrefix()
   if (cluster.isWorker) {
-    const { serveChild } = await import('../server/serve-application.ts')
+    const { serveChild } = await import('../server/cluster/serve-child.ts')
     return serveChild()
   }
   const { run } = await import('./run.ts')

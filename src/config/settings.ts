@@ -23,7 +23,8 @@ import {
   wholeNumber,
   yesOrNo,
 } from './setting-kinds.ts'
-import { whatsAppWebUrl, whatsAppWebVersion } from './whatsapp-web-kinds.ts'
+import { whatsAppWebUrl } from './whatsapp-web-url.ts'
+import { whatsAppWebVersion } from './whatsapp-web-version.ts'
 
 const LARGEST_COUNT = 1_000_000_000
 

@@ -1,5 +1,3 @@
-import { Webhook } from 'standardwebhooks'
-import type { Instant } from '../core/ids.ts'
 import { decideAfterTry } from '../core/notifications/decide-after-try.ts'
 import { webhookSecretPlace } from '../core/notifications/draw-webhook.ts'
 import type { Clock } from '../core/ports/clock.ts'
@@ -7,6 +5,7 @@ import type { ClaimedDelivery, Deliveries, DeliveryWatch, TriedDelivery } from '
 import type { GuardedPost, PostEnd } from '../core/ports/guarded-post.ts'
 import type { Journal } from '../core/ports/journal.ts'
 import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
+import { signNotification } from './sign-notification.ts'
 
 // The delay until a new notice is sent. A poll without work takes some microseconds.
 const POLL_EVERY_MS = 250
@@ -37,14 +36,6 @@ interface DelivererParts {
   readonly journal: Journal
   /** How many days the installation keeps messages; 0: for ever. */
   readonly messagesDays: number
-}
-
-interface ToSign {
-  readonly notificationId: string
-  readonly payload: string
-  readonly at: Instant
-  /** `whsec_…`, the current one first. */
-  readonly secrets: readonly string[]
 }
 
 /**
@@ -250,16 +241,5 @@ export class Deliverer {
       this.#cancel()
       this.#after(0)
     })
-  }
-}
-
-/** The headers by which a receiver authenticates us. While a secret is being replaced, both sign. */
-export function signNotification({ notificationId, payload, at, secrets }: ToSign): Readonly<Record<string, string>> {
-  const sentAt = new Date(at)
-  return {
-    'content-type': 'application/json',
-    'webhook-id': notificationId,
-    'webhook-timestamp': String(Math.floor(at / 1_000)),
-    'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(notificationId, sentAt, payload)).join(' '),
   }
 }

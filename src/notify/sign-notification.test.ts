@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Webhook } from 'standardwebhooks'
 import { describe, it } from 'vitest'
 import { drawWebhookSecret } from '../core/notifications/draw-webhook.ts'
-import { signNotification } from './deliverer.ts'
+import { signNotification } from './sign-notification.ts'
 
 const secret = (fill: number) => drawWebhookSecret((count) => Buffer.alloc(count, fill))
 const payload = '{"type":"message.failed","data":{"to":"ü"}}'

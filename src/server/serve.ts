@@ -13,7 +13,7 @@ export async function serve(settings: Settings, program: string): Promise<void> 
     const { serveInProcesses } = await import('./cluster/serve-in-processes.ts')
     await serveInProcesses(settings, logger, program)
   } else {
-    const { serveAlone } = await import('./serve-application.ts')
+    const { serveAlone } = await import('./serve-alone.ts')
     await serveAlone(settings, logger)
   }
 }

@@ -10,6 +10,12 @@ const obstacle = whyNoBrowser()
 const CODE_OF_TOKENS = '**/console/assets/tokens-*.js'
 const CODE_OF_MENU = '**/console/assets/person-dropdown-*.js'
 
+// Notes what the switch for live updates says, one after the other.
+const NOTE_LIVE_WORDS = `
+  window.liveSaid = []
+  new MutationObserver(() => window.liveSaid.push(document.querySelector('button[data-state] > span').textContent))
+    .observe(document.querySelector('header'), { characterData: true, subtree: true })`
+
 let opened: OpenConsole
 let page: Page
 /** How often the document was loaded. */
@@ -65,6 +71,26 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.equal(whileAway, 'Still here')
     assert.equal(await page.getByLabel('Text', { exact: true }).last().inputValue(), 'Still here')
     assert.equal(documents, 1)
+  })
+
+  it('says at once that it reconnects, then since when the service is away, and calls nothing fine until it is back', async () => {
+    const fine = page.getByText('Nothing needs your attention.')
+    await page.getByRole('link', { name: 'Needs attention' }).click()
+    await fine.waitFor()
+    await page.evaluate(NOTE_LIVE_WORDS)
+    await opened.service.killNine()
+    await page
+      .getByRole('alert')
+      .getByText(/It has not answered since \d/)
+      .waitFor()
+    const liveSaid = await page.evaluate('window.liveSaid')
+    await page.getByText('Not known while the service does not answer.').waitFor()
+    const isFine = await fine.isVisible()
+    assert.deepEqual(await opened.axe(page), [])
+    await opened.service.start()
+
+    await fine.waitFor()
+    assert.deepEqual([liveSaid, isFine], [['Reconnecting…', 'Offline'], false])
   })
 
   it('opens a menu that was asked for while the service was away, and leaves the page as it is', async () => {

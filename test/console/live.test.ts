@@ -24,6 +24,7 @@ class FakeSource extends EventTarget {
 
 let tab: EventTarget & { hidden: boolean }
 let changes: number
+let answers: boolean
 let stream: LiveStream
 
 describe('the event stream of a tab', () => {
@@ -34,10 +35,11 @@ describe('the event stream of a tab', () => {
     vi.stubGlobal('EventSource', FakeSource)
     FakeSource.all.length = 0
     changes = 0
+    answers = true
     const onChanged = () => {
       changes += 1
     }
-    stream = new LiveStream('/stream', { onChanged, onSignedOut: () => {} })
+    stream = new LiveStream('/stream', { onChanged, onSignedOut: () => {}, answers: async () => answers })
   })
   afterEach(() => {
     stream.stop()
@@ -89,7 +91,43 @@ describe('the event stream of a tab', () => {
 
     assert.deepEqual([first, changes], [1, 2])
   })
+
+  it('reconnects as soon as it is lost, and is offline once no request is answered either', async () => {
+    stream.start()
+    fire('open')
+    vi.setSystemTime(1_000)
+    fire('error')
+    const atOnce = stream.status()
+    answers = false
+    vi.setSystemTime(3_000)
+    fire('error')
+    await vi.advanceTimersByTimeAsync(0)
+    const afterwards = stream.status()
+    const before = changes
+    fire('open')
+    vi.advanceTimersByTime(1_000)
+
+    assert.deepEqual(atOnce, { state: 'reconnecting', lostAt: 1_000 })
+    assert.deepEqual(afterwards, { state: 'offline', lostAt: 1_000 })
+    assert.deepEqual([stream.status(), changes - before], [{ state: 'live', lostAt: null }, 1])
+  })
+
+  it('is not offline where it is refused by a service that answers', async () => {
+    stream.start()
+    for (const _ of [1, 2]) {
+      FakeSource.all.at(-1)?.close()
+      fire('error')
+      await vi.advanceTimersByTimeAsync(3_000)
+    }
+
+    assert.equal(stream.status().state, 'reconnecting')
+    assert.deepEqual([FakeSource.all.length, FakeSource.open], [3, 1])
+  })
 })
+
+function fire(event: string): void {
+  FakeSource.all.at(-1)?.dispatchEvent(new Event(event))
+}
 
 function show(isVisible: boolean): void {
   tab.hidden = !isVisible

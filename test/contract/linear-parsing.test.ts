@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseBody } from '../../src/channels/receipts/parse-body.ts'
-import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/create-callback-receiver.ts'
 import { readCallback } from '../../src/channels/whatsapp-cloud/callbacks/read-callback.ts'
 import { routeParts } from '../../src/channels/whatsapp-cloud/callbacks/route-parts.ts'
+import { isSignedByAny, readSignature } from '../../src/channels/whatsapp-cloud/callbacks/verify-origin.ts'
 import { readAnswer } from '../../src/channels/whatsapp-cloud/outcome.ts'
 import { readTemplateView } from '../../src/channels/whatsapp-cloud/template-views.ts'
-import {
-  collect,
-  parseEmail,
-  parseEvents,
-  parseName,
-  parseNumber,
-  parseNumberFile,
-  parseSources,
-} from '../../src/cli/parse/argument.ts'
+import { collect, parseEvents, parseName, parseNumber, parseSources } from '../../src/cli/parse/argument.ts'
 import { splitSettings } from '../../src/cli/parse/connection-settings.ts'
 import { parseExpiry } from '../../src/cli/parse/expiry.ts'
+import { parseNumberFile } from '../../src/cli/parse/number-file.ts'
+import { parseEmail } from '../../src/cli/parse/person.ts'
 import { databaseUrl } from '../../src/config/database-url.ts'
 import { readSettings } from '../../src/config/read-settings.ts'
 import { baseUrl, cidrList, dnsServerList, headerPairs, host, roleList } from '../../src/config/setting-kinds.ts'

@@ -70,7 +70,7 @@ export function Attention() {
             <EmptyState
               kind="nothing-yet"
               title="No alarm has ended"
-              text="Connections, tokens and disks are checked every 15 seconds."
+              text="Alarms that are over stay here for 90 days."
             />
           }
         />

@@ -1,11 +1,8 @@
 import { type AdapterCapabilities, storedCapabilities } from '../../core/connection/adapter-capabilities.ts'
-import type { Instant } from '../../core/ids.ts'
 import { parseWebUrl } from '../../core/media-address/check-url.ts'
-import type { ConnectionFact } from '../../core/ports/channel-onboarding.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { hasSealedForm } from '../../core/sealed-form.ts'
 import { formatDuration, parseDurationMs } from '../../format/durations.ts'
-import { minuteText } from '../../format/instants.ts'
 import { keyOf } from './signing.ts'
 
 export type StoredSettings = Readonly<Record<string, unknown>>
@@ -80,18 +77,6 @@ export function readBridgeSettings(stored: StoredSettings): BridgeSettings {
 /** Whether its attempts name an address for receipts. */
 export function hasReceipts({ capabilities }: BridgeSettings): boolean {
   return capabilities === null || capabilities.receipts.length > 0
-}
-
-interface Reported {
-  readonly settings: StoredSettings
-  readonly lastReportAt: Instant | null
-}
-
-/** When the adapter last reported, so that people see whether its reports arrive. Nothing of one that reports nothing. */
-export function reportedFacts({ settings, lastReportAt }: Reported): readonly ConnectionFact[] {
-  if (!hasReceipts(readBridgeSettings(settings))) return []
-  const value = lastReportAt === null ? 'none yet' : minuteText(lastReportAt)
-  return [{ label: 'Last report', value, tone: 'plain' }]
 }
 
 // None of these sentences repeats what was given: it may be a secret in the wrong field.

@@ -4,7 +4,8 @@ import { failureOf, HELLO, openCloudWorld } from '../../../test/support/cloud-wo
 import type { ConnectionId } from '../../core/ids.ts'
 import type { WhatsAppCloud } from './index.ts'
 import { NumberMemory } from './number-memory.ts'
-import { PAIR_RULE, Pace, refill, whenHolds } from './pace.ts'
+import { PAIR_RULE, Pace } from './pace.ts'
+import { refill, whenHolds } from './token-bucket.ts'
 
 const NOON = Date.UTC(2026, 0, 15, 12)
 const TO_ANNA = { connectionId: 'connection' as ConnectionId, to: '15550001234', perSecond: 80 }

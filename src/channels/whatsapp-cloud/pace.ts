@@ -1,17 +1,6 @@
 import type { ConnectionId, Instant } from '../../core/ids.ts'
+import { type Bucket, type BucketRule, refill, whenHolds } from './token-bucket.ts'
 import { keyOf } from './window-memory.ts'
-
-/** A burst that is allowed, and how fast it comes back. */
-interface BucketRule {
-  readonly capacity: number
-  readonly perSecond: number
-}
-
-interface Bucket {
-  /** May be below zero: what was sent all the same is paid back. */
-  readonly tokens: number
-  readonly at: Instant
-}
 
 /** One message in 6 seconds to the same person, and a burst of 45 that is borrowed from them (Meta's page “About the platform”: pair rate limits). */
 export const PAIR_RULE: BucketRule = { capacity: 45, perSecond: 1 / 6 }
@@ -119,20 +108,4 @@ function take(bucket: Bucket, rule: BucketRule, now: Instant): Bucket {
 
 function pairKey({ connectionId, to }: PacedMessage): string {
   return `${connectionId}:${keyOf(to)}`
-}
-
-/**
- * What is in a bucket by now. A bucket that was last read in the future was read before the clock was set back. It is unknown
- * how long ago that was, and the bucket must not wait until then.
- */
-export function refill(bucket: Bucket, rule: BucketRule, now: Instant): Bucket {
-  if (bucket.at > now) return { tokens: rule.capacity, at: now }
-  const gained = ((now - bucket.at) / 1_000) * rule.perSecond
-  return { tokens: Math.min(rule.capacity, bucket.tokens + gained), at: now }
-}
-
-/** When so many are in it; now, when they are. */
-export function whenHolds(tokens: number, bucket: Bucket, rule: BucketRule): Instant {
-  const missing = Math.min(tokens, rule.capacity) - bucket.tokens
-  return missing <= 0 ? bucket.at : bucket.at + Math.ceil((missing / rule.perSecond) * 1_000)
 }

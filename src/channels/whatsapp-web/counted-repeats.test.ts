@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { countedRepeats, SentContents } from './sent-contents.ts'
+import { countedRepeats } from './counted-repeats.ts'
+import { SentContents } from './sent-contents.ts'
 
 const CONTENT = { to: '15551234567', fields: { extendedTextMessage: { text: 'hello' } } }
 const DEVICE = '15551234567:2@s.whatsapp.net'

@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/ports/clock.ts'
 import type { StoredSession } from './stored-session.ts'
-import type { SocketOwner } from './thread/host.ts'
 import type { MessageFields } from './thread/messages.ts'
 
 /** What a message is sent as. */
@@ -15,9 +14,6 @@ interface SentContent {
 const WEEK_MS = 7 * 24 * 3_600_000
 const KINDS = ['content-even', 'content-odd'] as const
 const WEEK_KIND = 'content-week'
-
-// A device that could not read it twice more never will.
-const MOST_REPEATS = 2
 
 type Kind = (typeof KINDS)[number]
 
@@ -128,29 +124,4 @@ function timesOf({ repeats }: SentContent, device: string): number {
 
 function kindOf(week: number): Kind {
   return KINDS[Math.abs(week % 2) as 0 | 1]
-}
-
-interface RepeatsParts {
-  readonly contents: SentContents
-  readonly isBlocked: (to: string) => boolean | Promise<boolean>
-  /** Whether it is still the line that asks. */
-  readonly isCurrent: () => boolean
-}
-
-/** How often devices that could not read a message are sent it again. */
-export function countedRepeats(parts: RepeatsParts): Pick<SocketOwner, 'findRepeat' | 'mayRepeat'> {
-  const { contents, isBlocked, isCurrent } = parts
-  const findRepeat = (wireId: string, device: string) => contents.findRepeat(wireId, device, MOST_REPEATS)
-  return {
-    findRepeat,
-    async mayRepeat(wireId, device) {
-      const content = await findRepeat(wireId, device)
-      if (!content || (await isBlocked(content.to))) return false
-      if (!(await contents.countRepeat(wireId, device, MOST_REPEATS))) return false
-      // Another line has begun, and may have found the number from before.
-      if (!isCurrent()) throw new Error('this line is not used any more')
-      // Once more, because a commit may take long (G13).
-      return !(await isBlocked(content.to))
-    },
-  }
 }

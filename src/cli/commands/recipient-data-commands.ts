@@ -6,6 +6,7 @@ import { isoTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { erasureText } from '../format/erasure-text.ts'
+import { forPeople } from '../format/for-people.ts'
 import { escapeHidden } from '../format/printable.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { parseNumber } from '../parse/argument.ts'
@@ -14,8 +15,6 @@ import { findAccount } from '../parse/find-account.ts'
 const OF = 'the account; needed when there are several'
 // Often enough to see that it moves.
 const REPORT_EVERY_ROWS = 1_000_000
-
-const MOMENT = /(^|_)(at|until|since)$|(At|Until|Since)$/
 
 type EraseOptions = CommonOptions & { readonly cancelWaiting?: boolean; readonly yes?: boolean }
 
@@ -111,16 +110,4 @@ function progress(cli: Cli): (rows: number) => void {
     reported = rows
     cli.surroundings.err(`${rows.toLocaleString('en')} messages read\n`)
   }
-}
-
-/** What tables hold, as people read it: names as all our JSON has them, moments as ISO 8601, at any depth. */
-export function forPeople(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(forPeople)
-  if (value === null || typeof value !== 'object') return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, given]: [string, unknown]) => [
-      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      typeof given === 'number' && MOMENT.test(name) ? isoTime(given) : forPeople(given),
-    ]),
-  )
 }

@@ -1,13 +1,9 @@
 import { parseCidr } from '../../config/cidr.ts'
-import { findEmailFault } from '../../contract/console/form-rules.ts'
 import { checkNumber } from '../../contract/field-rules.ts'
 import { findOneLineFault } from '../../contract/one-line.ts'
 import { MESSAGE_STATES, type MessageState } from '../../core/message/message.ts'
-import type { Role } from '../../core/people/role.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../core/token/token.ts'
-
-const ROLES: readonly Role[] = ['viewer', 'developer', 'owner']
 
 // Each reads one argument or refuses with a sentence that names it.
 
@@ -97,40 +93,4 @@ export function parseStatuses(text: string | undefined): StatusRange | null {
     )
   const first = Number(kind) * 100
   return /^x/i.test(rest) ? { from: first, to: first + 99 } : { from: first + Number(rest), to: first + Number(rest) }
-}
-
-/**
- * One number in a line, or the first column of a CSV. Empty lines are left out, and so is a first line without any digit:
- * it names the columns. All or nothing: a list of which half was taken is worse than none.
- */
-export function parseNumberFile(text: string, where: string): readonly string[] {
-  const numbers: string[] = []
-  const lines = text.split(/\r?\n/)
-  for (const [index, line] of lines.entries()) {
-    const first = firstColumn(line)
-    if (first === '' || (index === 0 && !/\d/.test(first))) continue
-    const finding = checkNumber(first)
-    if (finding)
-      throw new Refusal('number_malformed', `Line ${index + 1} of ${where}: ${finding.message} Nothing was changed.`)
-    numbers.push(first)
-  }
-  return numbers
-}
-
-function firstColumn(line: string): string {
-  const [, quoted, plain] = /^\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/.exec(line) ?? []
-  return (quoted?.replaceAll('""', '"') ?? plain ?? '').trim()
-}
-
-export function parseEmail(text: string): string {
-  const email = text.trim()
-  const fault = findEmailFault(email)
-  if (fault !== null) throw new Refusal('argument_invalid', `“${text}”: ${fault}`)
-  return email
-}
-
-export function parseRole(text: string): Role {
-  const role = ROLES.find((known) => known === text)
-  if (!role) throw new Refusal('argument_invalid', `“${text}” is no role. Roles are: ${ROLES.join(', ')}.`)
-  return role
 }

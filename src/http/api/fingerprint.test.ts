@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import type { MessageContent } from '../../core/message/message.ts'
-import { fingerprint } from './send-handler.ts'
+import { fingerprint } from './fingerprint.ts'
 
 const TEXT: MessageContent = { type: 'message', text: 'Hello' }
 const IMAGE: MessageContent = { type: 'image', name: 'a.jpg', url: 'https://files.example.com/a.jpg', caption: null }

@@ -1,9 +1,8 @@
-import { hash } from 'node:crypto'
 import { type SuccessState, successBody } from '../../contract/replies.ts'
 import { REPLIES } from '../../contract/reply-table.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
-import type { MessageContent, MessageType } from '../../core/message/message.ts'
+import type { MessageType } from '../../core/message/message.ts'
 import type { AcceptResult, Intake, RefusedRequest, RequestFacts } from '../../core/ports/intake.ts'
 import { StorageUnavailable } from '../../core/ports/lanes.ts'
 import { isUsable, type Token } from '../../core/token/token.ts'
@@ -18,6 +17,7 @@ import type { AcceptRate } from './accept-rate.ts'
 import { awaitLookUp } from './await-look-up.ts'
 import { type CheckedBody, checkBody } from './check-body.ts'
 import { checkHeaders } from './check-headers.ts'
+import { fingerprint } from './fingerprint.ts'
 import type { RefusalAggregates } from './refusal-aggregates.ts'
 import type { RefusalBudget } from './refusal-budget.ts'
 import type { SourceRanges } from './source-ranges.ts'
@@ -348,16 +348,4 @@ function replySuccess(context: RequestContext, outcome: 'accepted' | 'replayed',
   const head = ['content-type', JSON_TYPE, 'content-length', LENGTHS[state], 'x-message-id', messageId]
   context.reply(200, head, BODIES[state])
   context.count(200, outcome)
-}
-
-/**
- * Two requests under one idempotency key are the same if their checked fields are equal. The order of keys, unknown
- * fields and ignored values do not matter.
- */
-export function fingerprint(from: string, to: string, content: MessageContent): string {
-  const fields =
-    content.type === 'message'
-      ? [from, to, content.type, content.text]
-      : [from, to, content.type, content.name, content.url, content.caption]
-  return hash('sha256', JSON.stringify(fields), 'base64url')
 }

@@ -3,6 +3,7 @@ import { alarmHandlers } from './alarms/alarm-handlers.ts'
 import { attentionHandlers } from './alarms/attention-handlers.ts'
 import type { AnyRequestContext } from './authorize.ts'
 import { connectionHandlers } from './connections/connection-handlers.ts'
+import { messageHandlers } from './connections/message-handlers.ts'
 import { phoneHandlers } from './connections/phone-handlers.ts'
 import type { ConsoleParts } from './console-parts.ts'
 import { logHandlers } from './log/log-handlers.ts'
@@ -27,6 +28,7 @@ export function createHandlers(parts: ConsoleParts): Readonly<Record<ConsoleRout
     ...logHandlers(parts),
     ...connectionHandlers(parts),
     ...phoneHandlers(parts),
+    ...messageHandlers(parts),
     ...overviewHandlers(parts),
     ...alarmHandlers(parts),
     ...attentionHandlers(parts),

@@ -4,20 +4,16 @@ import { MediaStage, type MediaStageParts } from '../../core/dispatch/media/stag
 import { Dispatcher } from '../../core/dispatch/workers/dispatcher.ts'
 import type { ConnectionId, WorkerId } from '../../core/ids.ts'
 import type { QueuedMessage } from '../../core/message/message.ts'
-import type { Channel, ChannelEvents } from '../../core/ports/channel.ts'
-import type { Clock } from '../../core/ports/clock.ts'
+import type { Channel } from '../../core/ports/channel.ts'
 import type { Journal } from '../../core/ports/journal.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
 import { createMediaFetcher } from '../../media/create-media-fetcher.ts'
+import { createChannelEvents } from './channel-events.ts'
 import { rangesOfMedia } from './operator-ranges.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 
 const CALLS_MAY_FINISH_MS = 25_000
-
-// A report may overtake the answer to our own call. It is brought again until that call's outcome is recorded.
-const AGAIN_AFTER_MS = 50
-const GIVE_UP_AFTER_MS = 120_000
 
 interface DispatchParts {
   readonly settings: Settings
@@ -144,25 +140,4 @@ function createMediaStage(
     quotaBytes: settings.mediaSpoolBytesPerAccount,
     ...lanes,
   })
-}
-
-/** The events that channels may report to the service, put together from its storage. */
-export function createChannelEvents(storage: Pick<Storage, 'lanes' | 'clock' | 'sendAgain'>): ChannelEvents {
-  return {
-    receipt: deliverReceipt(storage.lanes, storage.clock),
-    offerReceipt: (receipt) => storage.lanes.applyReceipt(receipt),
-    sendAgain: (failed) => storage.sendAgain(failed),
-  }
-}
-
-/** Applies a channel's report, waiting while the attempt that it speaks of is still open. */
-export function deliverReceipt(lanes: Pick<Lanes, 'applyReceipt'>, clock: Clock): ChannelEvents['receipt'] {
-  return async (receipt) => {
-    const started = clock.monotonic()
-    while ((await lanes.applyReceipt(receipt)) === 'too-early') {
-      if (clock.monotonic() - started > GIVE_UP_AFTER_MS)
-        throw new Error(`the attempt of message ${receipt.messageId ?? 'without an id of ours'} does not end`)
-      await new Promise<void>((resolve) => clock.after(AGAIN_AFTER_MS, resolve))
-    }
-  }
 }

@@ -20,7 +20,7 @@ import type { JournalEvent } from '../../../src/core/ports/journal.ts'
 import type { SessionRequestKind } from '../../../src/core/ports/session-requests.ts'
 import { createGuardedCall } from '../../../src/media/create-guarded-call.ts'
 import { EncryptedSessionStore } from '../../../src/secrets/session-store.ts'
-import { createChannelEvents } from '../../../src/server/wiring/dispatch.ts'
+import { createChannelEvents } from '../../../src/server/wiring/channel-events.ts'
 import { createDeviceSessions } from '../../../src/storage/queries/connections/device-sessions.ts'
 import { newSqliteWorld } from '../../conformance/sqlite-world.ts'
 import {

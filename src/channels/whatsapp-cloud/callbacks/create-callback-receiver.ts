@@ -1,4 +1,3 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type {
   CallbackHead,
   CallbackReceiver,
@@ -18,6 +17,7 @@ import { WHATSAPP_CLOUD } from '../name.ts'
 import { storeReportedOf } from '../statuses/store-reported.ts'
 import { readCallback } from './read-callback.ts'
 import { routeParts } from './route-parts.ts'
+import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 
 /** Applies what is stored, in this process. */
 interface Applying {
@@ -40,8 +40,6 @@ const MAX_BODY_BYTES = 3 * 1024 * 1024
 
 // Meta's first report often comes before the outcome of our own call is recorded, and would be too early then.
 const LEFT_FOR_THE_CALL_MS = 50
-
-const SIGNATURE = /^sha256=([0-9a-f]{64})$/i
 
 const PROVING_SECRETS = ['appSecret', 'verifyToken'] as const
 type ProvingSecret = (typeof PROVING_SECRETS)[number]
@@ -156,27 +154,4 @@ class Receiver {
     const tookMs = Math.round(this.#parts.clock.monotonic() - startedMs)
     this.#parts.note({ event: 'callback.received', channel: WHATSAPP_CLOUD, outcome, tookMs })
   }
-}
-
-/** The signature in the header `X-Hub-Signature-256`; null when it is none. */
-export function readSignature(header: string | undefined): Buffer | null {
-  const [, hexadecimal] = SIGNATURE.exec(header ?? '') ?? []
-  return hexadecimal === undefined ? null : Buffer.from(hexadecimal, 'hex')
-}
-
-/**
- * Whether one of these app secrets signed exactly these bytes. Never a form of them written anew: Meta signs its own
- * spelling of the JSON (Graph API, page “Webhooks: getting started”).
- */
-export function isSignedByAny(body: Uint8Array, signature: Buffer, appSecrets: readonly string[]): boolean {
-  // All secrets are tried, so that the time does not reveal which one fits.
-  return appSecrets
-    .map((secret) => timingSafeEqual(createHmac('sha256', secret).update(body).digest(), signature))
-    .includes(true)
-}
-
-/** Takes a time that does not reveal where they differ, nor how long the right one is. */
-export function isAnyOf(given: string, secrets: readonly string[]): boolean {
-  const digest = createHash('sha256').update(given).digest()
-  return secrets.map((secret) => timingSafeEqual(createHash('sha256').update(secret).digest(), digest)).includes(true)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, onTestFinished, vi } from 'vitest'
-import { LineWatch } from './linked-socket.ts'
+import { LineWatch } from './line-watch.ts'
 
 describe('the watch on a line', () => {
   it('ends it when nothing came for 30 s, within 5 s, and not while something comes', () => {

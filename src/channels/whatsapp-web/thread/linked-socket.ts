@@ -4,6 +4,7 @@ import { changeDevices, NOTIFICATION_EVENT } from './device-changes.ts'
 import { forgetDevices, WRONG_DEVICES } from './devices.ts'
 import { findRecipient, type Opened } from './find-recipient.ts'
 import { type ConnectionUpdate, type Credentials, type Library, type LibrarySocket, SILENT_LOGGER } from './library.ts'
+import { LineWatch } from './line-watch.ts'
 import type {
   ContactLock,
   Found,
@@ -27,7 +28,6 @@ import { type HostCalls, StoredState } from './stored-state.ts'
 const BROWSER = ['Windows', 'Chrome', '10.0.22631']
 const FULL_HISTORY = 2
 const PING_EVERY_MS = 20_000
-const LINE_CHECKED_EVERY_MS = 5_000
 // A ping every 20 s leaves its answer 10 s.
 const MOST_SILENT_MS = 30_000
 const LOGOUT_MS = 2_000
@@ -297,24 +297,4 @@ function versionOf(library: Library, wanted: SocketOptions['version']): readonly
 function readExpiry(data: unknown): number | null {
   const seconds = Number((data as { readonly expire?: unknown } | undefined)?.expire)
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null
-}
-
-/** Ends a line on which nothing has come for too long. The library would take up to 95 s. */
-export class LineWatch {
-  readonly #timer: NodeJS.Timeout
-  #lastAt = performance.now()
-
-  constructor({ mostSilentMs, onDead }: { readonly mostSilentMs: number; readonly onDead: () => void }) {
-    this.#timer = setInterval(() => {
-      if (performance.now() - this.#lastAt > mostSilentMs) onDead()
-    }, LINE_CHECKED_EVERY_MS)
-  }
-
-  frameCame(): void {
-    this.#lastAt = performance.now()
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
 }

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { describe, it } from 'vitest'
 import type { Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { PairingChange } from './messages.ts'
-import { isSameNumber, Pairing } from './pairing.ts'
+import { Pairing } from './pairing.ts'
 
 const NUMBER = '15550100000'
 const PARTS = ['link_code_pairing_wrapped_primary_ephemeral_pub', 'primary_identity_pub', 'link_code_pairing_ref']
@@ -27,21 +27,6 @@ describe('linking by a typed code', () => {
     ws.emit('CB:iq,,pair-success', ACCEPTED)
 
     assert.deepEqual([typed, changes], [[], [{ kind: 'confirmed' }]])
-  })
-})
-
-describe('two numbers are the same', () => {
-  it.each([
-    ['15550001000', '15550001000', true],
-    ['15550001000', '15550001001', false],
-    ['5511987654321', '551187654321', true],
-    ['5511987654321', '551187654322', false],
-    ['5215512345678', '525512345678', true],
-    ['5491123456789', '541123456789', true],
-    // Only where the digit is optional.
-    ['4917012345678', '491712345678', false],
-  ])('%s and %s: %s', (one, other, isSame) => {
-    assert.equal(isSameNumber(one, other), isSame)
   })
 })
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isSameNumber } from '../same-number.ts'
 import type { ConnectionUpdate, Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { PairingChange, PairingOptions } from './messages.ts'
 
@@ -11,9 +12,6 @@ export const CODE_LASTS_MS = 180_000
 const SECRET_BYTES = 32
 /** Where the secret stands in the text of a QR code, whose parts commas separate. */
 const SECRET_PART = 3
-
-// Countries that put a digit between their code and a mobile number, or once did. WhatsApp knows some numbers without it.
-const OPTIONAL_DIGIT: readonly RegExp[] = [/^(55\d\d)9(\d{8})$/, /^(52)1(\d{10})$/, /^(54)9(\d{10})$/]
 
 interface PairingParts {
   readonly socket: LibrarySocket
@@ -135,14 +133,4 @@ function childrenOf(node: StanzaNode | undefined, tag: string): readonly StanzaN
 
 function childOf(node: StanzaNode | undefined, tag: string): StanzaNode | undefined {
   return childrenOf(node, tag)[0]
-}
-
-/** Whether these are spellings of one number. */
-export function isSameNumber(one: string, other: string): boolean {
-  return shortest(one) === shortest(other)
-}
-
-function shortest(number: string): string {
-  const pattern = OPTIONAL_DIGIT.find((each) => each.test(number))
-  return pattern ? number.replace(pattern, '$1$2') : number
 }

@@ -9,9 +9,6 @@ const LONGEST_PAUSE_ROUNDS = 8
 // Only limits memory: when a paused lane is resumed, a notification arrives.
 const FORGOTTEN_AFTER_ROUNDS = 100
 
-// Longer than other workers wait between two polls.
-const LEFT_FOR_MS = 15_000
-
 interface MissedClaim {
   /** A power of two. */
   pauseRounds: number
@@ -82,27 +79,5 @@ export class ClaimRetryQueue {
       }
     }
     this.#plan()
-  }
-}
-
-/** Lanes that this worker leaves to others for a while, because it cannot serve their channel. */
-export class LeftLanes {
-  readonly #clock: Clock
-  readonly #until = new Map<ConnectionId, number>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  leave(id: ConnectionId): void {
-    this.#until.set(id, this.#clock.monotonic() + LEFT_FOR_MS)
-  }
-
-  has(id: ConnectionId): boolean {
-    const until = this.#until.get(id)
-    if (until === undefined) return false
-    const isLeft = until > this.#clock.monotonic()
-    if (!isLeft) this.#until.delete(id)
-    return isLeft
   }
 }

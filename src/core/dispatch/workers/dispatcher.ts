@@ -8,8 +8,9 @@ import type { ClaimedLane, Lanes } from '../../ports/lanes.ts'
 import { Lane } from '../lane/lane.ts'
 import type { LaneParts, RunLane } from '../lane/lane-parts.ts'
 import { DEFER_FOR_MS, RendezvousAssignment } from './assignment.ts'
-import { ClaimRetryQueue, LeftLanes } from './claim-retry.ts'
+import { ClaimRetryQueue } from './claim-retry.ts'
 import { WorkerLease } from './lease.ts'
+import { LeftLanes } from './left-lanes.ts'
 import { ReleaseBatcher } from './release-batcher.ts'
 
 const SWEEP_EVERY_MS = 250

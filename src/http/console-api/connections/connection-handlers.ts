@@ -1,17 +1,15 @@
 import { type connectionRoutes, MOST_SENT_COUNTED } from '../../../contract/console/connections.ts'
 import type { WaitingPlaceView } from '../../../contract/console/lane-page.ts'
-import type { messageRoutes } from '../../../contract/console/messages.ts'
 import type { ConnectionId, MessageId } from '../../../core/ids.ts'
 import { earlierText } from '../../../core/message/earlier-message.ts'
 import { ERASED } from '../../../core/message/erased.ts'
 import { NONE_TAKEN_OUT } from '../../../core/message/taken-out.ts'
-import type { MessageView } from '../../../core/ports/administration.ts'
-import type { LaneOverview, OfMessage, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
+import type { LaneOverview, WaitingMessageView, WaitingPlace } from '../../../core/ports/console/lanes.ts'
 import { explainReason } from '../../../core/reasons.ts'
 import { explainNoResend } from '../../../core/sentences/explain-no-resend.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import type { AccountRequest, Handlers } from '../request-context.ts'
+import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
 import { own, showConnection } from './connection-info.ts'
 import { estimator, presentRow } from './present-connection.ts'
@@ -32,8 +30,8 @@ type Estimate = ReturnType<typeof estimator>
 // As many as a page of the log.
 const MOST_PLACES = 200
 
-export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes & typeof messageRoutes> {
-  return { ...settingHandlers(deps), ...channelSettingsHandlers(deps), ...laneHandlers(deps), ...messageHandlers(deps) }
+export function connectionHandlers(deps: ConsoleDeps): Handlers<Routes> {
+  return { ...settingHandlers(deps), ...channelSettingsHandlers(deps), ...laneHandlers(deps) }
 }
 
 function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers | ChannelSettingsHandlers> {
@@ -145,23 +143,4 @@ function presentPlace(
   if (wait === null) return { estimatedAt, wait, behind: earlier }
   const { code, list, cause: sentence } = explainWait({ number, channel }, wait)
   return { estimatedAt, wait: { code, list, sentence, until: wait.until }, behind: earlier }
-}
-
-function messageHandlers({ store: { lanes } }: ConsoleDeps): Handlers<typeof messageRoutes> {
-  return {
-    cancelMessage: async ({ params }, context) =>
-      presentMessage(await lanes.cancelMessage(ownMessage(params, context), context.actor)),
-    retryMessage: async ({ params }, context) =>
-      presentMessage(await lanes.retryMessage(ownMessage(params, context), context.actor)),
-    resolveMessage: async ({ params, body }, context) =>
-      presentMessage(await lanes.resolveMessage(ownMessage(params, context), body.as, context.actor)),
-  }
-}
-
-function ownMessage(params: { readonly id: string }, { accountId }: AccountRequest): OfMessage {
-  return { accountId, id: params.id as MessageId }
-}
-
-function presentMessage({ id, state, connection, acceptedAt }: MessageView) {
-  return { id, state, connection, acceptedAt }
 }

@@ -6,7 +6,8 @@ import type { LaneOverview, OfConnection } from '../../../core/ports/console/lan
 import { explainStandstill } from '../../../core/sentences/explain-standstill.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
-import { presentConnection, presentPhone, presentWait } from './present-connection.ts'
+import { presentConnection, presentWait } from './present-connection.ts'
+import { presentPhone } from './present-phone.ts'
 
 export function own(params: { readonly id: string }, { accountId }: AccountRequest): OfConnection {
   return { accountId, id: params.id as ConnectionId }

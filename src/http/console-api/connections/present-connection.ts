@@ -1,16 +1,10 @@
 import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
-import type { PhoneView } from '../../../contract/console/phone.ts'
 import { endOfQuietHours, startOfQuietHours } from '../../../core/connection/quiet-hours.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
-import type { DeviceSessionView } from '../../../core/ports/console/device-sessions.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
-import { explainSession } from '../../../core/sentences/explain-session.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
-
-// Of these nothing is tried, or not soon, until a person wants it.
-const USED_HERE = ['taken-elsewhere', 'banned', 'client-refused', 'unreadable', 'not-installed']
 
 export function presentChannel(
   { name, label, description, settings, startFirst, warning }: ChannelDescription,
@@ -96,22 +90,5 @@ export function estimator(lane: LaneOverview, now: number): (position: number) =
   return (position) => {
     const at = Math.round(startsAt + (position - 1) * eachMs)
     return at < quietFrom ? at : null
-  }
-}
-
-/** The phone that a connection is linked to. */
-export function presentPhone(number: string, view: DeviceSessionView | null): PhoneView {
-  const status = view?.status ?? 'unlinked'
-  const { sentence, nextStep } = explainSession(number, status)
-  const isLinked = view?.isLinked ?? false
-  const login = view?.lastLogin ?? null
-  return {
-    status,
-    sentence,
-    nextStep,
-    since: view?.since ?? null,
-    isLinked,
-    canUseHere: isLinked && USED_HERE.includes(status),
-    lastLogin: login && { ...login },
   }
 }

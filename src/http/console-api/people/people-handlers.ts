@@ -5,26 +5,12 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { linkHandlers } from './link-handlers.ts'
+import { memberHandlers } from './member-handlers.ts'
 import { ownHandlers } from './own-handlers.ts'
 import { PasswordHasher } from './password-hasher.ts'
-import { createSecret, type PeopleParts } from './people-parts.ts'
 import { sessionHandlers } from './session-handlers.ts'
 
 type Routes = typeof sessionRoutes & typeof peopleRoutes & typeof auditRoutes
-
-const DONE = { done: true } as const
-
-type MemberHandlers = Pick<
-  Handlers<typeof peopleRoutes>,
-  | 'readAccount'
-  | 'renameAccount'
-  | 'requireSecondFactor'
-  | 'listMembers'
-  | 'invitePerson'
-  | 'withdrawInvitation'
-  | 'changeRole'
-  | 'removeMember'
->
 
 /** Signing in, people, and the audit log. */
 export function peopleHandlers(deps: ConsoleDeps, hasher = new PasswordHasher()): Handlers<Routes> {
@@ -35,44 +21,5 @@ export function peopleHandlers(deps: ConsoleDeps, hasher = new PasswordHasher())
     ...ownHandlers(parts),
     ...memberHandlers(parts),
     ...auditHandlers(deps),
-  }
-}
-
-/** An account and its members. */
-function memberHandlers(parts: PeopleParts): MemberHandlers {
-  const { people } = parts.store
-  return {
-    readAccount: (_, { accountId }) => people.readAccount(accountId),
-    async renameAccount({ body: { name } }, { accountId, actor }) {
-      await people.renameAccount(accountId, name, actor)
-      return DONE
-    },
-    async requireSecondFactor({ body: { isRequired } }, { accountId, actor }) {
-      await people.requireSecondFactor(accountId, isRequired, actor)
-      return DONE
-    },
-    async listMembers(_, { accountId }) {
-      const [members, invitations] = [await people.listMembers(accountId), await people.listInvitations(accountId)]
-      return { members: [...members], invitations: [...invitations] }
-    },
-    async invitePerson({ body: { email, role } }, { accountId, actor }) {
-      const { secret, sha256 } = createSecret(parts)
-      const invitation = { accountId, email, role }
-      const link = { kind: 'invitation', sha256, personId: null, invitation } as const
-      const { expiresAt } = await people.createPersonLink(link, actor)
-      return { url: `${parts.publicUrl}/console/invitation/${secret}`, expiresAt }
-    },
-    async withdrawInvitation({ params: { id } }, { accountId, actor }) {
-      await people.withdrawInvitation(accountId, id, actor)
-      return DONE
-    },
-    async changeRole({ params: { id }, body: { role } }, { accountId, actor }) {
-      await people.changeRole({ accountId, personId: id, role }, actor)
-      return DONE
-    },
-    async removeMember({ params: { id } }, { accountId, actor }) {
-      await people.removeMember(accountId, id, actor)
-      return DONE
-    },
   }
 }

@@ -4,7 +4,7 @@ import { HandClock } from '../../../test/conformance/hand-clock.ts'
 import type { ConnectionId, MessageId } from '../../core/ids.ts'
 import type { Receipt, ReceiptEnd } from '../../core/ports/channel.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
-import { createChannelEvents } from './dispatch.ts'
+import { createChannelEvents } from './channel-events.ts'
 
 const RECEIPT: Receipt = {
   connectionId: 'connection' as ConnectionId,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { reportedFacts } from './number-memory.ts'
+import { reportedFacts } from './reported-facts.ts'
 
 const NOTHING = { isFlagged: false, throughputPerSecond: null, messagingLimit: null, accountEvent: null }
 

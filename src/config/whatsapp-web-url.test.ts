@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { whatsAppWebUrl, whatsAppWebVersion } from './whatsapp-web-kinds.ts'
+import { whatsAppWebUrl } from './whatsapp-web-url.ts'
 
 const KEY = Buffer.alloc(32, 7)
 const TEXT = KEY.toString('base64url')
@@ -28,15 +28,5 @@ describe('the URL of WhatsApp Web', () => {
     'web.whatsapp.com',
   ])('is refused: %s', (text) => {
     assert.ok('wrong' in whatsAppWebUrl.parse(text))
-  })
-})
-
-describe('the version of WhatsApp Web', () => {
-  it('is three numbers, as WhatsApp writes it', () => {
-    assert.deepEqual(whatsAppWebVersion.parse('2.3000.1043857760'), { value: '2.3000.1043857760' })
-  })
-
-  it.each(['2.3000.0', '2.2000.1', '1043857760', '2.3000.1.2', 'latest'])('is refused: %s', (text) => {
-    assert.ok('wrong' in whatsAppWebVersion.parse(text))
   })
 })

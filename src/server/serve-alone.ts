@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Settings } from '../config/read-settings.ts'
 import { Application } from './application.ts'
-import { serveAsChild } from './cluster/serve-as-child.ts'
+import { exitOnFatalError } from './exit-on-fatal-error.ts'
 import { startupBanner } from './first-run/startup-banner.ts'
 import { filesOfDatabase, makeFilesPrivate } from './private-files.ts'
 import { giveBackMemory } from './runtime-tuning.ts'
@@ -23,22 +23,4 @@ export async function serveAlone(settings: Settings, logger: Logger): Promise<vo
     throw error
   }
   await stopped
-}
-
-/** One of several processes that serve one port. */
-export function serveChild(): void {
-  serveAsChild(
-    (parts) =>
-      new Application({ ...parts, makesFirst: false, onBroken: (error) => exitOnFatalError(parts.logger, error) }),
-  )
-}
-
-/** The disk can no longer be trusted, so nothing more is said with a 200. A fresh process finds out what is on it. */
-function exitOnFatalError(logger: Logger, error: unknown): void {
-  logger.fatal(
-    { err: error },
-    'the database can no longer be used; ending, so that a supervisor starts a fresh process',
-  )
-  // The replies that say 503 are written first.
-  setTimeout(() => process.exit(1), 100)
 }

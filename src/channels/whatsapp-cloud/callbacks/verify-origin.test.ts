@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { isAnyOf, isSignedByAny, readSignature } from './create-callback-receiver.ts'
+import { isAnyOf, isSignedByAny, readSignature } from './verify-origin.ts'
 
 // HMAC-SHA256 of RFC 4231, test case 2.
 const KEY = 'Jefe'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { forPeople } from './recipient-data-commands.ts'
+import { forPeople } from './for-people.ts'
 
 describe('what tables hold', () => {
   it('is printed with names and moments as people read them, at any depth', () => {
