@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { describe, it, onTestFinished } from 'vitest'
+import { describe, it, onTestFinished, vi } from 'vitest'
 import { ANNA } from '../conformance/storage-world.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { type ChannelWorld, openChannelWorld } from '../support/whatsapp-web/channel-world.ts'
@@ -9,6 +9,9 @@ import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { newNumber, openSimulator, simulator, until } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
+// Both phones have devices and sessions.
+const READ_KINDS = ['devices', 'devices', 'recipient', 'session', 'session', 'tctoken']
+const MOST_TRIES = 5
 
 describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
@@ -46,6 +49,26 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     await world.reaches(await world.accept(sender, 'two devices', recipient), 'READ')
 
     assert.deepEqual([devicesOfLast(recipient), phone.takenKeys, simulator.takeComplaints()], [2, before, []])
+  })
+
+  it('reads what it knows of a recipient once for each message', async () => {
+    const world = await openChannelWorld(simulator)
+    const recipient = newNumber()
+    simulator.phone(recipient)
+    const { sender, messageId } = await world.link(newNumber(), 'first', recipient)
+    await world.startWorker(ANNA)
+    await world.reaches(messageId, 'READ')
+    const read = vi.spyOn(world.storage.sessions, 'read')
+    let kinds: readonly string[] = []
+
+    // On a busy machine a message may take more than one attempt.
+    for (let tries = 1; tries <= MOST_TRIES && kinds.length !== READ_KINDS.length; tries += 1) {
+      read.mockClear()
+      await world.reaches(await world.accept(sender, `message ${tries}`, recipient), 'READ')
+      kinds = read.mock.calls.map(([, kind]) => kind).filter((kind) => READ_KINDS.includes(kind))
+    }
+
+    assert.deepEqual([...kinds].sort(), READ_KINDS)
   })
 
   it('sends a message again to the one device that could not read it, at most twice, and the log says so', async () => {

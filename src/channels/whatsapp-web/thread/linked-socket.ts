@@ -114,6 +114,7 @@ export class LinkedSocket {
 
   find(number: string): Promise<Found> {
     const [credentials, ownDevices] = [this.#credentials, this.#ownDevices]
+    this.#state.readOnce()
     return findRecipient({ ...this.#known(), credentials, ownDevices }, number)
   }
 

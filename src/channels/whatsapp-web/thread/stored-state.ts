@@ -14,6 +14,8 @@ const TOKEN_KIND = 'tctoken'
 const TOKEN_INDEX = '__index'
 // Of one kind that the library wants back as an object of its own.
 const SYNC_KEY_KIND = 'app-state-sync-key'
+// As long as the message of an attempt may leave, which encrypts it with what was read.
+const READ_ONCE_MS = 1_000
 
 interface StateParts {
   readonly library: Library
@@ -21,12 +23,30 @@ interface StateParts {
   readonly socket: number
 }
 
+/** By kind and id; undefined: nothing is stored there. */
+type Texts = Map<string, Promise<string | undefined>>
+
 /** What one socket remembers, in the database. Each change is one transaction, committed when its promise resolves. */
 export class StoredState implements KeyStore {
   readonly #parts: StateParts
+  /** Of the attempt that runs, as texts: the library changes the objects that it is given. Null: none runs. */
+  #read: Texts | null = null
+  #forgetting: NodeJS.Timeout | undefined
 
   constructor(parts: StateParts) {
     this.#parts = parts
+  }
+
+  /**
+   * An attempt begins, and reads nothing twice that is not written in between. Nothing else writes these keys while the worker
+   * has the lane. Once it does not, its writes are refused, and a ciphertext is given out only after one.
+   */
+  readOnce(): void {
+    this.#read = new Map()
+    clearTimeout(this.#forgetting)
+    this.#forgetting = setTimeout(() => {
+      this.#read = null
+    }, READ_ONCE_MS)
   }
 
   /** Null: new ones. */
@@ -41,11 +61,13 @@ export class StoredState implements KeyStore {
   }
 
   async get(kind: string, ids: readonly string[]): Promise<Record<string, unknown>> {
-    const { library, host, socket } = this.#parts
-    const found = await host.call('readKeys', socket, kind, ids)
-    const values = found.map(([id, text]) => {
+    const { library } = this.#parts
+    const texts = await this.#readTexts(kind, ids)
+    const values = ids.flatMap((id, index) => {
+      const text = texts[index]
+      if (text === undefined) return []
       const value: unknown = JSON.parse(text, library.BufferJSON.reviver)
-      return [id, kind === SYNC_KEY_KIND ? library.proto.Message.AppStateSyncKeyData.fromObject(value) : value]
+      return [[id, kind === SYNC_KEY_KIND ? library.proto.Message.AppStateSyncKeyData.fromObject(value) : value]]
     })
     return Object.fromEntries(values) as Record<string, unknown>
   }
@@ -57,7 +79,9 @@ export class StoredState implements KeyStore {
         .filter(([id]) => !(kind === TOKEN_KIND && id === TOKEN_INDEX))
         .map(([id, value]) => [kind, id, value === null || value === undefined ? null : this.#textOf(value)] as const),
     )
-    if (keys.length > 0) await host.call('writeKeys', socket, keys)
+    if (keys.length === 0) return
+    // After a failure it is not known what is stored. And what was read meanwhile may be older.
+    await host.call('writeKeys', socket, keys).finally(() => this.#forget(keys))
   }
 
   /** Those that WhatsApp has named within a day; undefined: it is to be asked. */
@@ -107,9 +131,32 @@ export class StoredState implements KeyStore {
     return (await this.get(DEVICES_KIND, [user]))[user] as StoredDevices | undefined
   }
 
+  #readTexts(kind: string, ids: readonly string[]): Promise<readonly (string | undefined)[]> {
+    const { host, socket } = this.#parts
+    const read: Texts = this.#read ?? new Map()
+    const missing = ids.filter((id) => !read.has(placeOf(kind, id)))
+    if (missing.length > 0) {
+      const found = host.call('readKeys', socket, kind, missing).then((entries) => new Map(entries))
+      const texts = missing.map((id) => [placeOf(kind, id), found.then((entries) => entries.get(id))] as const)
+      for (const [place, text] of texts) read.set(place, text)
+      found.catch(() => {
+        for (const [place] of texts) read.delete(place)
+      })
+    }
+    return Promise.all(ids.map(async (id) => read.get(placeOf(kind, id))))
+  }
+
+  #forget(keys: readonly (readonly [kind: string, id: string, text: string | null])[]): void {
+    for (const [kind, id] of keys) this.#read?.delete(placeOf(kind, id))
+  }
+
   #textOf(value: unknown): string {
     return JSON.stringify(value, this.#parts.library.BufferJSON.replacer)
   }
+}
+
+function placeOf(kind: string, id: string): string {
+  return `${kind}/${id}`
 }
 
 /** As the library caches it, under its user. */
