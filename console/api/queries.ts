@@ -29,6 +29,8 @@ interface QueryOptions<Reply = unknown> {
   readonly isLast?: (reply: Reply) => boolean
   /** False: do not reload when something changes. */
   readonly isLive?: boolean
+  /** True: load it whenever a page opens, however young the last reply is. */
+  readonly isNewOnOpen?: boolean
 }
 
 /** Calls a route. When the server requires step-up, the person is asked to confirm their identity, and it is called again. */
@@ -78,6 +80,7 @@ export function useApiQuery<Name extends RouteName>(
     everyMs,
     isLast = () => false,
     isLive = true,
+    isNewOnOpen = false,
   }: QueryOptions<ReplyFor<Name>> = {},
 ): UseQueryResult<ReplyFor<Name>, CallProblem> {
   const provenCall = useProvenCall()
@@ -90,6 +93,7 @@ export function useApiQuery<Name extends RouteName>(
     enabled,
     meta: { isLive },
     ...(keepsPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(isNewOnOpen ? { staleTime: 0 } : {}),
     // A person who did not confirm it is not asked again by itself.
     ...(everyMs === undefined
       ? {}

@@ -45,7 +45,11 @@ async function find(open: readonly AlarmView[], view: Partial<AttentionView> = {
     overview: { readAttention: async () => attention },
     webhooks: { listWebhooks: async () => hooks as readonly WebhookView[] },
   }
-  return findAttention(sources, { accountIds: [ACME], alarmsOf: { accountId: ACME, seesInstallation: false } })
+  return findAttention(sources, {
+    accountIds: [ACME],
+    alarmsOf: { accountId: ACME, seesInstallation: false },
+    now: NOON,
+  })
 }
 
 async function keys(...of: Parameters<typeof find>) {
@@ -83,6 +87,32 @@ describe('what needs attention', () => {
         ],
       ],
     )
+  })
+
+  it('is a webhook that has failed for 15 minutes, with the reason of its last failure', async () => {
+    const webhook = { id: 'wh_1', url: 'https://a.example', state: 'enabled', isFailing: true, createdAt: NOON - 1e9 }
+    const failing = (forMs: number, changed: object = {}) => ({
+      ...webhook,
+      failingSince: NOON - forMs,
+      lastFailure: { code: 'refused_status', status: 500 },
+      ...changed,
+    })
+
+    const [item] = await find([], {}, [failing(900_000)])
+
+    assert.deepEqual(
+      [item?.title, item?.nextStep, item?.latestAt, item?.maySee],
+      [
+        'Every try of the webhook to https://a.example fails. The receiver answered 500, not 200 to 299.',
+        'Search the receiver’s log for the webhook-id. It must answer 2xx once it has stored the notice.',
+        NOON - 900_000,
+        true,
+      ],
+    )
+    assert.deepEqual(await keys([], {}, [failing(899_999)]), [])
+    assert.deepEqual(await keys([], {}, [failing(900_000, { isFailing: false })]), [])
+    assert.deepEqual(await keys([], {}, [failing(900_000, { state: 'disabled' })]), [])
+    assert.deepEqual(await keys([], {}, [failing(900_000, { lastFailure: null })]), ['webhook wh_1'])
   })
 
   it.each([
@@ -144,6 +174,7 @@ describe('what needs attention', () => {
     const items = await findAttention(sources, {
       accountIds: [other!, seen!],
       alarmsOf: { accountId: null, seesInstallation: true },
+      now: NOON,
     })
 
     assert.deepEqual(

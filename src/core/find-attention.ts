@@ -1,6 +1,7 @@
 import { counted } from '../format/counted.ts'
 import { commandLine } from './command-line.ts'
 import type { AccountId, Instant } from './ids.ts'
+import { explainTry } from './notifications/delivery-try-codes.ts'
 import type { AlarmScope, Alarms, AlarmView } from './ports/console/alarms.ts'
 import type { AttentionGroup, AttentionSeen, AttentionView, Overview, WaitingLane } from './ports/console/overview.ts'
 import type { Webhooks, WebhookView } from './ports/webhooks.ts'
@@ -25,7 +26,7 @@ export interface AttentionItem {
   readonly messages: (AttentionGroup & { readonly from: Instant }) | null
   /** A number that waits for a person, and of which no alarm says so. */
   readonly lane: WaitingLane | null
-  /** One that was disabled by itself. */
+  /** One that was disabled by itself, or fails. */
   readonly webhook: WebhookView | null
   /** When it came, or the newest of its messages. */
   readonly latestAt: Instant
@@ -45,7 +46,11 @@ interface Wanted {
   /** Those whose messages, numbers and webhooks are read. */
   readonly accountIds: readonly AccountId[]
   readonly alarmsOf: AlarmScope
+  readonly now: Instant
 }
+
+/** A receiver that is started anew is away for less. */
+const WEBHOOK_FAILS_MS = 15 * 60_000
 
 /**
  * What needs attention, the most urgent first, and at the end what was seen of it. The console and the command line list the
@@ -53,7 +58,7 @@ interface Wanted {
  */
 export async function findAttention(
   { alarms, overview, webhooks }: AttentionSources,
-  { accountIds, alarmsOf }: Wanted,
+  { accountIds, alarmsOf, now }: Wanted,
 ): Promise<readonly AttentionItem[]> {
   const open = (await alarms.readOpen(alarmsOf)).filter(({ severity }) => severity !== 'info')
   let ofAlarms = open.map(ofAlarm)
@@ -61,8 +66,8 @@ export async function findAttention(
   // One after the other: all at once would wait too long for a connection of the database.
   for (const accountId of accountIds) {
     const view = await overview.readAttention(accountId)
-    const disabled = (await webhooks.listWebhooks(accountId)).filter(({ state }) => state === 'failing')
-    const own = [...ofAccount(open, view), ...disabled.map(ofWebhook)]
+    const failing = (await webhooks.listWebhooks(accountId)).filter((webhook) => isToRepair(webhook, now))
+    const own = [...ofAccount(open, view), ...failing.map(ofWebhook)]
     // Two accounts may have messages of one reason: each is seen in its own.
     items.push(...own.map((item) => markSeen({ ...item, accountId }, view)))
     ofAlarms = ofAlarms.map((item) => markSeen(item, view))
@@ -131,17 +136,29 @@ function ofLane(lane: WaitingLane): AttentionItem {
   }
 }
 
+function isToRepair({ state, isFailing, failingSince }: WebhookView, now: Instant): boolean {
+  if (state !== 'enabled') return state === 'failing'
+  return isFailing && failingSince !== null && failingSince <= now - WEBHOOK_FAILS_MS
+}
+
 function ofWebhook(webhook: WebhookView): AttentionItem {
-  const { id, url, stateReason, failingSince, createdAt } = webhook
+  const { id, url, state, stateReason, failingSince, createdAt, lastFailure } = webhook
+  const key = `webhook ${id}`
+  const latestAt = failingSince ?? createdAt
+  if (state === 'enabled') {
+    const { sentence, nextStep } = lastFailure ? explainTry(lastFailure) : { sentence: '', nextStep: '' }
+    const title = `Every try of the webhook to ${url} fails. ${sentence}`.trim()
+    return { ...NOTHING, key, title, nextStep, nextStepByCommand: nextStep, webhook, latestAt, maySee: true }
+  }
   const nextStep = 'Repair the receiver, then enable the webhook.'
   return {
     ...NOTHING,
-    key: `webhook ${id}`,
+    key,
     title: `The webhook to ${url} was disabled. ${stateReason ?? ''}`.trim(),
     nextStep,
     nextStepByCommand: `${nextStep} The console does that.`,
     webhook,
-    latestAt: failingSince ?? createdAt,
+    latestAt,
     maySee: false,
   }
 }

@@ -38,7 +38,10 @@ it.each([
   [
     '418',
     answering(418, {}, ''),
-    ["HOST answered 418 (i'm a teapot).", 'Open the URL in a private browser window to see why.'],
+    [
+      "HOST answered 418 (i'm a teapot).",
+      'Check the URL in a private browser window. If the file is there now, retry.',
+    ],
   ],
   [
     '429',

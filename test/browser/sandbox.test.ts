@@ -139,6 +139,14 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     ]
     const [top, menuTop] = boxes.map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2))
     assert.ok(Math.abs((top ?? 0) - (menuTop ?? 0)) < 8, `${top} and ${menuTop}`)
+
+    // What the browser knows from before is of the first.
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await postFrom(SECOND, { token, to: BEN, text: 'While another page was open' })
+    const list = (await knows).url()
+    await expect.poll(async () => newestIn(await page.request.get(list))).toBe(SECOND)
+    await page.getByRole('link', { name: 'Sandbox inbox' }).click()
+    await expect(select.locator('option:checked')).toContainText(SECOND)
   })
 
   it('fits a phone: first the chats, then one of them, and back', async () => {
@@ -191,7 +199,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
 })
 
 /** The number of the connection with the newest delivery. */
-async function newestIn(reply: Response): Promise<string | undefined> {
+async function newestIn(reply: Pick<Response, 'json'>): Promise<string | undefined> {
   const { connections } = (await reply.json()) as { connections: { number: string; lastAt: number | null }[] }
   return connections.toSorted((one, other) => (other.lastAt ?? 0) - (one.lastAt ?? 0))[0]?.number
 }

@@ -287,6 +287,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const [never, few, enough] = [await isFailing(), await fail(4), await fail(1)]
     await multiplyDelivery(world, 2_000)
     const buried = await isFailing()
+    const { lastFailure } = await world.hooks.readWebhook(of)
     await world.work.record([tried(world, await claimOne(world), DONE)])
     const [delivered, onceMore, often] = [await isFailing(), await fail(1), await fail(4)]
     await world.hooks.setWebhookState(of, 'disabled', 'test')
@@ -294,6 +295,8 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     const [enabled, afterwards] = [await isFailing(), await fail(1)]
 
     assert.deepEqual([never, few, enough, buried], [false, false, true, true])
+    assert.deepEqual(lastFailure, { code: 'unreachable', status: null })
+    assert.equal((await world.hooks.readWebhook(of)).lastFailure, null)
     assert.deepEqual([delivered, onceMore, often], [false, false, true])
     assert.deepEqual([enabled, afterwards], [false, false])
     await world.close()

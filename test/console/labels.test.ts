@@ -7,6 +7,8 @@ import { tokenStatusOf } from '../../console/features/tokens/token-labels.ts'
 import {
   deliveryGroup,
   deliveryLabel,
+  failingText,
+  lastDayLabel,
   lastTryLabel,
   retriesText,
 } from '../../console/features/webhooks/webhook-labels.ts'
@@ -85,6 +87,26 @@ describe('a webhook', () => {
     const labels = [true, false].map((isBeingSent) => lastTryLabel({ ...none, isBeingSent }))
 
     assert.deepEqual(labels, ['Sending…', 'Not tried yet'])
+  })
+
+  it.each([
+    [{}, 'Nothing in 24 hours'],
+    [{ delivered: 1_200, waiting: 6 }, '1,200 delivered, 6 not delivered yet'],
+    [{ waiting: 6 }, '0 delivered, 6 not delivered yet'],
+    [{ delivered: 1, failed: 2, dropped: 1 }, '1 delivered, 3 given up'],
+    [{ delivered: 2_000, isAtLeast: true }, '2,000 delivered (of the newest 2,000)'],
+  ])('with %j says of the last day “%s”', (counts, label) => {
+    const none = { waiting: 0, delivered: 0, failed: 0, dropped: 0, isAtLeast: false }
+
+    assert.equal(lastDayLabel({ lastDay: { ...none, ...counts } }), label)
+  })
+
+  it('says since when every try fails by the time of the last delivery', () => {
+    assert.match(
+      failingText({ lastDeliveredAt: 0 }),
+      /^The last delivery was on 1 Jan 1970, .+\. Every try since then failed\.$/,
+    )
+    assert.equal(failingText({ lastDeliveredAt: null }), 'Nothing was ever delivered.')
   })
 
   it('says nothing when nothing is tried again', () => {

@@ -110,10 +110,10 @@ describe('the results to choose from', () => {
 
 describe('what stands beside the result', () => {
   it.each([
-    ['the time until it was sent', { state: 'PUBLISHED', sentAfterMs: 300 }, 'in 300 ms'],
+    ['the time until it was sent', { state: 'PUBLISHED', sentAfterMs: 300 }, 'sent in 300 ms'],
     ['the same of a delivered one', { state: 'DELIVERED', sentAfterMs: 900 }, 'sent in 900 ms'],
-    ['its attempts', { state: 'PUBLISHED', sentAfterMs: 7_100, attempts: 3 }, 'in 7.1 s, third attempt'],
-    ['a clock that went back', { state: 'PUBLISHED', sentAfterMs: -5 }, 'in 0 ms'],
+    ['its attempts', { state: 'PUBLISHED', sentAfterMs: 7_100, attempts: 3 }, 'sent in 7.1 s, third attempt'],
+    ['a clock that went back', { state: 'PUBLISHED', sentAfterMs: -5 }, 'sent in 0 ms'],
     ['its next attempt', { state: 'SENDING', attempts: 2 }, 'second attempt'],
     ['a pause', { state: 'QUEUED', isPaused: true }, 'Paused'],
     ['why it failed', { state: 'FAILED', reason: { code: 'x', meaning: 'It is.', list: 'Too big' } }, 'Too big'],
@@ -126,15 +126,15 @@ describe('what stands beside the result', () => {
 
   it('is the first error of a refused request, with its field', () => {
     const errors = [
-      { field: 'message.to', code: 'number_malformed', list: 'Wrong format', message: '`Digits` only.' },
+      { field: 'message.to', code: 'number_malformed', list: 'Give 7 to 15 digits', message: '`Digits` only.' },
       { field: null, code: 'x', list: 'Wrong', message: 'Wrong.' },
     ]
 
-    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: Wrong format, +1')
+    assert.equal(causeOf({ ...ROW, outcome: 'refused', errors }), 'to: Give 7 to 15 digits, +1')
     const summed = { requests: 12, since: AT }
     assert.equal(
       causeOf({ ...ROW, outcome: 'refused', errors: errors.slice(0, 1), summed }),
-      '12 requests, not listed one by one: Wrong format',
+      '12 requests, not listed one by one: Give 7 to 15 digits',
     )
   })
 })

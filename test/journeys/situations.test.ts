@@ -69,8 +69,8 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.deepEqual(refusalOf(address), [
       REFUSED,
       // Its address names the port that was set: any free one.
-      'The URL names an address that is not public: use one on the internet. To try it out, use one of our samples in http://127.0.0.1:0/docs/samples/: photo.jpg, invoice.pdf, tour.mp4, hello.wav. NUNCIO_MEDIA_ALLOWED_PRIVATE allows private addresses.',
-      'Give a public URL. For tests the person who runs Nuncio can allow private addresses (NUNCIO_MEDIA_ALLOWED_PRIVATE).',
+      'The URL names an address that is not public: use one on the internet. To try it out, use one of our samples in http://127.0.0.1:0/docs/samples/: photo.jpg, invoice.pdf, tour.mp4, hello.wav. Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8, then restarts Nuncio.',
+      'Give a public URL. For tests the person who runs Nuncio can allow private addresses.',
     ])
     assert.deepEqual(refusalOf(unknown), [
       REFUSED,

@@ -29,7 +29,7 @@ export function Attention() {
   return (
     <Page
       title="Needs attention"
-      about="What waits for a person: open alarms, numbers that only a person can start again, disabled webhooks, and messages of the last 7 days that were not sent. Seen hides one until there is something newer."
+      about="What waits for a person: open alarms, numbers that only a person can start again, webhooks that are disabled or have failed for 15 minutes, and messages of the last 7 days that were not sent. Messages to blocked recipients are left out. Seen hides one until there is something newer."
     >
       {asked.error && !asked.data ? (
         <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} />

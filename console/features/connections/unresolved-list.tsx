@@ -146,7 +146,7 @@ function ResolveDialog({
   const isAgain = as === 'send-again'
   const confirm = async () => {
     await resolve.mutateAsync({ params: { account, id: message.id }, body: { as } })
-    showToast(isAgain ? 'A new message waits at the end of the lane.' : 'Noted: it counts as published, on your word.')
+    showToast(isAgain ? 'A new message waits at the end of the lane.' : 'Noted: it counts as sent, on your word.')
   }
   return (
     <ConfirmDialog
@@ -160,7 +160,7 @@ function ResolveDialog({
       <Text size="sm">
         {isAgain
           ? 'If the first one did arrive after all, the recipient gets the message twice. A new message goes to the end of the lane and points to this one.'
-          : 'The message becomes PUBLISHED, with a note that you said so. Nothing is sent.'}
+          : 'The message becomes Published, with a note that you said so. Nothing is sent.'}
       </Text>
     </ConfirmDialog>
   )

@@ -35,7 +35,7 @@ export function Decide({ id, to, canSendAgain }: DecideProps) {
     >
       <Paper withBorder p="sm">
         <Stack gap="xs" align="flex-start" justify="space-between" h="100%">
-          <Text size="sm">It becomes published on your word, with your name in the timeline. Nothing is sent.</Text>
+          <Text size="sm">It becomes Published on your word, with your name in the timeline. Nothing is sent.</Text>
           <Button
             size="compact-md"
             leftSection={<CheckCheck size={16} aria-hidden />}

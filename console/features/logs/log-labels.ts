@@ -25,7 +25,7 @@ export const STATE_LABELS = {
 } as const
 
 export const RESULT_LABELS = {
-  published: 'Published, delivered or read',
+  published: 'Sent (published, delivered or read)',
   waiting: 'Waiting',
   failed: 'Failed',
   unconfirmed: 'Unconfirmed',
@@ -87,11 +87,11 @@ function shortField(field: string): string {
   return field.slice(field.lastIndexOf('.') + 1)
 }
 
-/** "in 0.9 s, third attempt". */
-function sendingText({ state, sentAfterMs, attempts }: LogRow): string | null {
+/** "sent in 0.9 s, third attempt". */
+function sendingText({ sentAfterMs, attempts }: LogRow): string | null {
   const nth = attempts !== null && attempts > 1 ? `${ORDINALS[attempts] ?? `${attempts}th`} attempt` : null
   if (sentAfterMs === null) return nth
-  const took = `${state === 'PUBLISHED' ? 'in' : 'sent in'} ${durationText(Math.max(0, sentAfterMs))}`
+  const took = `sent in ${durationText(Math.max(0, sentAfterMs))}`
   return nth === null ? took : `${took}, ${nth}`
 }
 

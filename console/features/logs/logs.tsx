@@ -57,7 +57,7 @@ export function Logs() {
           {totals === null
             ? null
             : `${sumText(totals.accepted + totals.refused)} ${range === null || range === 'all' ? 'in this time' : `in the ${RANGES[range].toLowerCase()}`}. `}
-          200 means accepted; <b>Result</b> shows whether it was sent.
+          <b>Result</b> shows whether a message was sent.
         </>
       }
       actions={

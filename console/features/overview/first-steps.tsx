@@ -13,7 +13,7 @@ import classes from './first-steps.module.css'
 type Steps = NonNullable<OverviewReply['firstSteps']>
 
 interface Step {
-  readonly key: keyof Steps
+  readonly key: Exclude<keyof Steps, 'byFirstStart'>
   readonly title: string
   readonly text: string
   readonly to: string
@@ -55,7 +55,7 @@ const SEE_IT: Partial<Step> = {
 export function FirstSteps({ steps }: { readonly steps: Steps }) {
   const { can } = useAccount()
   // A sent message proves a connection and a token, and is still to be opened.
-  const done: Steps = steps.message ? { connection: true, token: true, message: false } : steps
+  const done = steps.message ? { ...steps, connection: true, token: true, message: false } : steps
   const next = STEPS.find(({ key }) => !done[key])
   return (
     <Stack gap="xs" component="section" aria-labelledby="first-steps" maw={860}>
@@ -71,6 +71,7 @@ export function FirstSteps({ steps }: { readonly steps: Steps }) {
                 number={at + 1}
                 step={step.key === 'message' && steps.message ? { ...step, ...SEE_IT } : step}
                 isDone={done[step.key]}
+                isByFirstStart={step.key !== 'message' && steps.byFirstStart[step.key]}
                 isNext={step === next && can('developer')}
                 hasSent={steps.message}
               />
@@ -87,12 +88,13 @@ interface StepLineProps {
   readonly number: number
   readonly step: Step
   readonly isDone: boolean
+  readonly isByFirstStart: boolean
   readonly isNext: boolean
   readonly hasSent: boolean
 }
 
 /** A step that is done is one line; only the next one has its text and its button. */
-function StepLine({ number, step, isDone, isNext, hasSent }: StepLineProps) {
+function StepLine({ number, step, isDone, isByFirstStart, isNext, hasSent }: StepLineProps) {
   const { id: account } = useAccount()
   const isSending = step.key === 'message' && !hasSent
   return (
@@ -105,9 +107,9 @@ function StepLine({ number, step, isDone, isNext, hasSent }: StepLineProps) {
           {step.title}
           <VisuallyHidden>{isDone ? ': done' : ': still to do'}</VisuallyHidden>
         </Text>
-        {isDone ? null : (
+        {isDone && !isByFirstStart ? null : (
           <Text size="sm" c="dimmed">
-            {step.text}
+            {isDone ? 'Made for you at the first start.' : step.text}
           </Text>
         )}
         {isNext ? (

@@ -24,11 +24,11 @@ import { usePlace } from './use-place.ts'
 /** The phones of all recipients of the sandbox. */
 export function Sandbox() {
   const { id: account, can } = useAccount()
-  const found = useApiQuery('listSandboxes', { params: { account } })
+  const found = useApiQuery('listSandboxes', { params: { account } }, { isNewOnOpen: true })
   const [place, go] = usePlace()
   const [isHidden] = useHiddenNumbers()
   const connections = found.data?.connections ?? []
-  const opened = useOpenedFirst(connections)
+  const opened = useOpenedFirst(connections, found.isFetching)
   const connection = connections.find(({ id }) => id === (place.connection ?? opened)) ?? connections[0]
   return (
     <Page
@@ -65,11 +65,15 @@ export function Sandbox() {
   )
 }
 
-/** The one with the newest delivery when the page was opened: what comes later does not change the inbox under the reader. */
-function useOpenedFirst(connections: readonly Connection[]): string | undefined {
+/**
+ * The one with the newest delivery when the page was opened: what comes later does not change the inbox under the reader.
+ * While the list loads, the page has that of an earlier visit.
+ */
+function useOpenedFirst(connections: readonly Connection[], isLoading: boolean): string | undefined {
   const opened = useRef<string>(undefined)
-  opened.current ??= connections.toSorted((one, other) => (other.lastAt ?? 0) - (one.lastAt ?? 0))[0]?.id
-  return opened.current
+  const newest = connections.toSorted((one, other) => (other.lastAt ?? 0) - (one.lastAt ?? 0))[0]?.id
+  if (!isLoading) opened.current ??= newest
+  return opened.current ?? newest
 }
 
 function labelOf({ number, name, state }: Connection, isHidden: boolean): string {

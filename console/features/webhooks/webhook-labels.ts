@@ -30,13 +30,23 @@ export function deliveryGroup({ state, tries }: Pick<DeliveryRowReply, 'state' |
 }
 
 /** The deliveries of the last day, in one line. */
-export function lastDayLabel({ lastDay }: WebhookReply): string {
+export function lastDayLabel({ lastDay }: Pick<WebhookReply, 'lastDay'>): string {
   const { delivered, failed, dropped, waiting, isAtLeast } = lastDay
-  const ended = delivered + failed + dropped
-  if (ended + waiting === 0) return 'Nothing in 24 hours'
-  const rate = ended === 0 ? '' : `${Math.floor((delivered / ended) * 100)} % delivered`
-  const left = waiting === 0 ? '' : `${waiting} waiting`
-  return `${[rate, left].filter(Boolean).join(', ')}${isAtLeast ? ' (of the newest 2,000)' : ''}`
+  const givenUp = failed + dropped
+  if (delivered + givenUp + waiting === 0) return 'Nothing in 24 hours'
+  const parts = [
+    `${delivered.toLocaleString('en')} delivered`,
+    waiting === 0 ? '' : `${waiting.toLocaleString('en')} not delivered yet`,
+    givenUp === 0 ? '' : `${givenUp.toLocaleString('en')} given up`,
+  ]
+  return `${parts.filter(Boolean).join(', ')}${isAtLeast ? ' (of the newest 2,000)' : ''}`
+}
+
+/** Since when every try fails. It names the time that “Last delivered” shows. */
+export function failingText({ lastDeliveredAt }: Pick<WebhookReply, 'lastDeliveredAt'>): string {
+  return lastDeliveredAt === null
+    ? 'Nothing was ever delivered.'
+    : `The last delivery was on ${localDateTime(lastDeliveredAt)}. Every try since then failed.`
 }
 
 /** What is tried again, and until when; null: nothing is. */

@@ -16,7 +16,7 @@ import { DeliveryList } from './delivery-list.tsx'
 import { WebhookActions } from './webhook-actions.tsx'
 import { WebhookBadge } from './webhook-badges.tsx'
 import { WebhookForm } from './webhook-form.tsx'
-import { lastDayLabel, retriesText } from './webhook-labels.ts'
+import { failingText, lastDayLabel, retriesText } from './webhook-labels.ts'
 
 const EVERY_MS = 5_000
 
@@ -60,7 +60,7 @@ export function Webhook() {
 }
 
 function Notes({ webhook }: { readonly webhook: WebhookReply }) {
-  const { state, stateReason, failingSince, isFailing } = webhook
+  const { state, stateReason, isFailing, lastFailure } = webhook
   const retries = retriesText(webhook)
   if (state === 'failing')
     return (
@@ -68,11 +68,11 @@ function Notes({ webhook }: { readonly webhook: WebhookReply }) {
         {stateReason} Fix the receiver, then enable it again and replay what failed.
       </Alert>
     )
-  if (state === 'enabled' && isFailing && failingSince !== null)
+  if (state === 'enabled' && isFailing)
     return (
       <Alert color="yellow" variant="light" icon={<TriangleAlert aria-hidden />} title="Every try fails">
-        None has succeeded since {localDateTime(failingSince)}. {retries} After three days without success the webhook
-        is disabled by itself.
+        {failingText(webhook)} {lastFailure === null ? null : `${lastFailure.sentence} ${lastFailure.nextStep}`}{' '}
+        {retries} After three days without success the webhook is disabled by itself.
       </Alert>
     )
   if (state === 'enabled' && retries !== null)

@@ -26,7 +26,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
   program
     .command('attention')
     .description(
-      'show everything that needs attention: that nothing can be written, that no service is running, open alarms, that all lanes are held, unconfirmed messages, what failed or expired within seven days, numbers that only a person can start again, webhooks that were disabled by themselves. The page “Needs attention” of the console lists the same',
+      'show everything that needs attention: that nothing can be written, that no service is running, open alarms, that all lanes are held, unconfirmed messages, what failed or expired within seven days, numbers that only a person can start again, webhooks that were disabled by themselves or have failed for 15 minutes. Messages to blocked recipients are left out. The page “Needs attention” of the console lists the same',
     )
     .option(
       '--check',
@@ -42,7 +42,9 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const accountId = account?.id ?? null
         const accounts = account ? [account] : await administration.listAccounts()
         const accountIds = accounts.map(({ id }) => id)
-        const found = await findAttention(session, { accountIds, alarmsOf: { accountId, seesInstallation: true } })
+        const now = cli.surroundings.now()
+        const alarmsOf = { accountId, seesInstallation: true }
+        const found = await findAttention(session, { accountIds, alarmsOf, now })
         const items = found.filter(({ seen }) => seen === null)
         // Only a living service raises alarms: of one that has died there would be none.
         const storage = await session.findStorageError()
@@ -63,7 +65,6 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
             ...itemsJson(items, names),
           })
         }
-        const now = cli.surroundings.now()
         const retention = waitText(await administration.readSweep(), now)
         const holder = session.findHolder()
         await cli.say(inText({ storage, isRunning, holder, items, names, hold, retention, unconfirmed }, now))

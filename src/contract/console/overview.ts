@@ -61,7 +61,15 @@ const overview = z.object({
   /** Why all lanes are held until a person releases them (G12). */
   hold: z.object({ since: instant, reason: plain, mayRelease: z.boolean() }).nullable(),
   /** The steps to the first message that a new account has done; null once a person has seen a message in the log. */
-  firstSteps: z.object({ connection: z.boolean(), token: z.boolean(), message: z.boolean() }).nullable(),
+  firstSteps: z
+    .object({
+      connection: z.boolean(),
+      token: z.boolean(),
+      message: z.boolean(),
+      /** Of those that are done: whether the first start did it. */
+      byFirstStart: z.object({ connection: z.boolean(), token: z.boolean() }),
+    })
+    .nullable(),
 })
 export type OverviewReply = z.output<typeof overview>
 

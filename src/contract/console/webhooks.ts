@@ -30,6 +30,8 @@ const webhook = z.object({
   failingSince: instant.nullable(),
   /** Several tries failed since then: fewer may be of one delivery alone. */
   isFailing: z.boolean(),
+  /** Why the last try failed, and what to do, while it is failing. */
+  lastFailure: z.object({ sentence: plain, nextStep: plain }).nullable(),
   /** Deliveries that failed and are tried again, when the next is tried (null: it is due), and about when the last is given up. */
   retrying: z
     .object({ count: z.int(), isAtLeast: z.boolean(), nextTryAt: instant.nullable(), givenUpAt: instant })

@@ -51,13 +51,19 @@ describe('checkMediaUrl', () => {
     const sample = 'http://127.0.0.1:8090/docs/samples/photo.jpg'
     const own = { allowed: [], refused: [], samples: new Map([[sample, '/photo.jpg']]) }
     const help =
-      'To try it out, use one of our samples in http://127.0.0.1:8090/docs/samples/: photo.jpg. NUNCIO_MEDIA_ALLOWED_PRIVATE allows private addresses.'
+      'To try it out, use one of our samples in http://127.0.0.1:8090/docs/samples/: photo.jpg. Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=127.0.0.0/8, then restarts Nuncio.'
 
     for (const host of ['127.0.0.1:8080', 'localhost:8080'])
       expect(checkMediaUrl(sample.replace('127.0.0.1:8090', host), own)).toMatchObject({
         code: 'url_not_public',
         detail: expect.stringContaining(help),
       })
+    expect(checkMediaUrl('http://10.0.0.1/', own)).toMatchObject({
+      detail: expect.stringContaining(' NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8, then restarts Nuncio.'),
+    })
+    expect(checkMediaUrl('http://169.254.169.254/', own)).toMatchObject({
+      detail: expect.stringMatching(/photo\.jpg\.$/),
+    })
     expect(checkMediaUrl('http://10.0.0.1/')).toMatchObject({
       detail: 'The URL names an address that is not public: use one on the internet.',
     })

@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../refusals.ts'
 import { type AddressRange, isWithin, parseIpAddress } from './ip-address.ts'
-import { isPublic } from './public-address.ts'
+import { isPublic, privateNetworkOf } from './public-address.ts'
 
 const MAX_URL_LENGTH = 2048
 // DNS carries at most 253 characters. A host may be written longer, with escapes for instance. The URL parser is quadratic
@@ -69,6 +69,8 @@ export interface RefusedUrl {
   readonly detail: string
   /** The operator has closed the address: to open it as a private one would not help. For people, not for callers. */
   readonly isClosed: boolean
+  /** What the operator may set to open it, for a test on private addresses. Null: nothing. For people, not for callers. */
+  readonly network: string | null
 }
 
 /**
@@ -111,11 +113,10 @@ export function checkMediaUrl(
       }
     if (isWithin(address, allowed))
       return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: true })
-    if (!isPublic(address))
-      return refuse(
-        'url_not_public',
-        `The URL names an address that is not public: use one on the internet.${forTests(samples)}`,
-      )
+    if (!isPublic(address)) {
+      const sentence = 'The URL names an address that is not public: use one on the internet.'
+      return refusePrivate(sentence, { network: privateNetworkOf(address), samples })
+    }
     if (!MEDIA_PORTS.includes(port)) return refusePort(port)
     return pass(url, { path, host, isAddress: true, port, isTls, needsAllowedRange: false })
   }
@@ -124,7 +125,7 @@ export function checkMediaUrl(
   const isLocal = isLocalName(host)
   if (isLocal && allowed.length === 0) {
     const sentence = 'The host of the URL is a local or reserved name: use a name on the internet.'
-    return refuse('url_not_public', sentence + forTests(samples))
+    return refusePrivate(sentence, { network: host === 'localhost' ? '127.0.0.0/8' : NETWORK_OF_NAME, samples })
   }
   if (!isLocal && !anyPort && !MEDIA_PORTS.includes(port)) return refusePort(port)
   // `example.com.` and `example.com` are the same host, but not to certificates and virtual hosts.
@@ -142,12 +143,23 @@ function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): str
   return beside.map((address) => address.slice(folder.length)).join(', ')
 }
 
-/** What can be sent to try it out, where there are samples. */
-function forTests(samples: OperatorRanges['samples']): string {
+// Where a local name leads is not known before it is looked up.
+const NETWORK_OF_NAME = '10.0.0.0/8 (or the network of that name)'
+
+/** Says what can be sent to try it out, where there are samples. */
+function refusePrivate(
+  sentence: string,
+  { network, samples }: Pick<RefusedUrl, 'network'> & { readonly samples: OperatorRanges['samples'] },
+): RefusedUrl {
   const [first] = samples?.keys() ?? []
   const named = samples && first !== undefined ? namesOfSamples(first, samples) : null
-  if (first === undefined || named === null) return ''
-  return ` To try it out, use one of our samples in ${folderOf(first)}: ${named}. NUNCIO_MEDIA_ALLOWED_PRIVATE allows private addresses.`
+  const sample =
+    first === undefined || named === null
+      ? ''
+      : ` To try it out, use one of our samples in ${folderOf(first)}: ${named}.${
+          network === null ? '' : ` Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=${network}, then restarts Nuncio.`
+        }`
+  return { ...refuse('url_not_public', sentence + sample), network }
 }
 
 function folderOf(address: string): string {
@@ -209,7 +221,7 @@ function pass(url: URL, checked: Omit<CheckedUrl, 'ok' | 'url'>): CheckedUrl {
 }
 
 function refuse(code: RefusedUrl['code'], detail: string): RefusedUrl {
-  return { ok: false, code, detail, isClosed: false }
+  return { ok: false, code, detail, isClosed: false, network: null }
 }
 
 function refusePort(port: number): RefusedUrl {

@@ -34,6 +34,16 @@ const IPV6_NOT_PUBLIC = ranges(
   '3fff::/20',
 )
 
+// What a machine or a company gives its own. Others are never opened for a test: a cloud's metadata service is among them.
+const USUAL_PRIVATE = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '::1/128', 'fc00::/7'].map(
+  (network) => ({ network, range: ranges(network) }),
+)
+
+/** The private network that an operator may open for this address. Null: none that is usual. */
+export function privateNetworkOf(address: IpAddress): string | null {
+  return USUAL_PRIVATE.find(({ range }) => isWithin(address, range))?.network ?? null
+}
+
 /** Whether this address is reachable from the internet. Pure. */
 export function isPublic(address: IpAddress): boolean {
   if (address.family === 4) return !isWithin(address, IPV4_NOT_PUBLIC)

@@ -4,7 +4,7 @@ import { commandLine } from '../command-line.ts'
 export const TRY_CODES = {
   delivered: ['The receiver took it: it answered with a status of 200 to 299.', 'Nothing.'],
   refused_status: [
-    'The receiver answered with another status than 200 to 299.',
+    'The receiver answered {status}, not 200 to 299.',
     'Search the receiver’s log for the webhook-id. It must answer 2xx once it has stored the notice.',
   ],
   redirected: [
@@ -24,7 +24,7 @@ export const TRY_CODES = {
   ],
   blocked: [
     'The URL leads to an address that webhooks are not posted to: a private one, or one that the operator has closed.',
-    'Use another address on the internet. Or have the operator open it: a private one with NUNCIO_WEBHOOK_ALLOWED_PRIVATE, one that is closed by taking it out of NUNCIO_OUTBOUND_DENIED_CIDRS.',
+    'Use another address on the internet. Or have the operator open it, then restart: a private one by its network, such as NUNCIO_WEBHOOK_ALLOWED_PRIVATE=127.0.0.0/8, one that is closed by taking it out of NUNCIO_OUTBOUND_DENIED_CIDRS.',
   ],
   protocol: ['What the receiver answered is not usable HTTP/1.1.', 'Check what answers at that address.'],
   secret_unreadable: [
@@ -34,3 +34,12 @@ export const TRY_CODES = {
 } as const satisfies Record<string, readonly [sentence: string, nextStep: string]>
 
 export type TryCode = keyof typeof TRY_CODES
+
+/** The sentences of a try. Those of a code of a newer version are empty. */
+export function explainTry({ code, status }: { readonly code: string; readonly status: number | null }): {
+  readonly sentence: string
+  readonly nextStep: string
+} {
+  const [sentence, nextStep] = TRY_CODES[code as TryCode] ?? ['', '']
+  return { sentence: sentence.replace('{status}', String(status)), nextStep }
+}

@@ -2,9 +2,6 @@ import { checkMediaUrl, type OperatorRanges, type RefusedUrl } from '../media-ad
 import { Refusal } from '../refusals.ts'
 import { isNotificationKind, type NotificationKind } from './notification-kinds.ts'
 
-const FOR_DEVELOPERS =
-  'For a receiver on your own machine while you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE, for the service and for commands.'
-
 const CLOSED = 'It lies in a range of NUNCIO_OUTBOUND_DENIED_CIDRS: only the operator can take it out of there.'
 
 /** The address in its canonical form. Refuses what could never be posted to, by the rules for media URLs. */
@@ -18,9 +15,10 @@ export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
 }
 
 /** What would help; null where the sentence itself says it. */
-function hintFor({ code, isClosed }: RefusedUrl): string | null {
+function hintFor({ isClosed, network }: RefusedUrl): string | null {
   if (isClosed) return CLOSED
-  return code === 'url_not_public' ? FOR_DEVELOPERS : null
+  if (network === null) return null
+  return `While you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE=${network}, for the service and for commands, then restart the service.`
 }
 
 /** In the order of the table, each once. */

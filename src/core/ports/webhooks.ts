@@ -29,6 +29,13 @@ interface Retrying {
   readonly givenUpAt: Instant
 }
 
+/** Why a try failed. */
+interface Failure {
+  readonly code: string
+  /** Of the answer; null: there was none. */
+  readonly status: number | null
+}
+
 export interface WebhookView extends OfWebhook {
   readonly url: string
   readonly description: string
@@ -42,6 +49,8 @@ export interface WebhookView extends OfWebhook {
   readonly failingSince: Instant | null
   /** At least `FAILING_TRIES` tries failed since then: fewer may be of one delivery alone. */
   readonly isFailing: boolean
+  /** While it is failing, of the last try of what is tried again. Null: nothing is. */
+  readonly lastFailure: Failure | null
   /** Deliveries that failed and are tried again; null: there is none. */
   readonly retrying: Retrying | null
   readonly lastDeliveredAt: Instant | null

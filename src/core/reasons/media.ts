@@ -152,10 +152,10 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
     ],
   ),
   media_status: row(
-    'File host sent no file',
+    'File not found or not given',
     [
       'The media host answered with a status that brings no file.',
-      'Open the URL in a private browser window to see why.',
+      'Check the URL in a private browser window. If the file is there now, retry.',
     ],
     [
       [

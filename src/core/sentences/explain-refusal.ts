@@ -44,12 +44,12 @@ const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?:
   text_has_control: ['Control character', 'Take it out.'],
   text_empty: ['Empty text', 'Write some text. For no caption, leave the field out.'],
   text_too_long: ['Text too long', 'Shorten it, or send it in parts.'],
-  idempotency_key_malformed: ['Invalid key: not like order-1042'],
+  idempotency_key_malformed: ['Invalid key: use one such as order-1042'],
   idempotency_key_reused: ['Key used before'],
   field_required: ['Missing', 'Add it.'],
   field_wrong_type: ['Wrong type', 'Send the type that the documents show.'],
   field_unused: ['Not used with this type'],
-  number_malformed: ['Wrong format: not like 14155550100'],
+  number_malformed: ['Give 7 to 15 digits, such as 14155550100'],
   type_unknown: ['Unknown type'],
   name_malformed: ['File name not allowed', 'Change the name, for example to photo.jpg.'],
   url_malformed: [
@@ -61,7 +61,7 @@ const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?:
   url_port_refused: ['Port not allowed', 'Serve the file on one of them.'],
   url_not_public: [
     'Private address',
-    'Give a public URL. For tests the person who runs Nuncio can allow private addresses (NUNCIO_MEDIA_ALLOWED_PRIVATE).',
+    'Give a public URL. For tests the person who runs Nuncio can allow private addresses.',
   ],
   type_unsupported_by_channel: ['Not possible from here', 'Send it from another number.'],
 }

@@ -1,12 +1,11 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Settings } from '../../config/read-settings.ts'
 import { DEFAULT_LANE_POLICY } from '../../core/connection/lane-policy.ts'
-import type { AccountView, Administration } from '../../core/ports/administration.ts'
+import { type AccountView, type Administration, FIRST_START_ACTOR } from '../../core/ports/administration.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { createToken, tokenPrefix } from '../../core/token/token-format.ts'
 import { openAdministration } from '../wiring/open-administration.ts'
 
-const ACTOR = 'first start'
 const NUMBER = '15550001000'
 const TOKEN_DAYS = 30
 
@@ -30,7 +29,7 @@ export async function prepareFirstStart(settings: Settings, now: number): Promis
     if (!account) return null
     await administration.addConnection(
       { accountId: account.id, number: NUMBER, channel: 'sandbox', policy: DEFAULT_LANE_POLICY, channelSettings: {} },
-      ACTOR,
+      FIRST_START_ACTOR,
     )
     const token = settings.quietFirstStart ? null : await makeToken(administration, account, now)
     return { token, number: NUMBER }
@@ -52,7 +51,7 @@ async function makeToken(administration: Administration, { id }: AccountView, no
       sha256: hash('sha256', token, 'buffer'),
       prefix: tokenPrefix(token),
     },
-    ACTOR,
+    FIRST_START_ACTOR,
   )
   return token
 }
@@ -60,7 +59,7 @@ async function makeToken(administration: Administration, { id }: AccountView, no
 /** Null when another machine that starts at the same moment was faster. */
 async function createFirstAccount(administration: Administration): Promise<AccountView | null> {
   try {
-    return await administration.createAccount('Default', ACTOR)
+    return await administration.createAccount('Default', FIRST_START_ACTOR)
   } catch (error) {
     if (error instanceof Refusal && error.code === 'account_exists') return null
     throw error

@@ -68,6 +68,8 @@ export interface FirstSteps {
   readonly connection: boolean
   readonly token: boolean
   readonly message: boolean
+  /** Of those that are done: whether the first start did it. */
+  readonly byFirstStart: { readonly connection: boolean; readonly token: boolean }
 }
 
 export interface OverviewView {

@@ -7,7 +7,7 @@ import { ownerOf, toReply } from './alarm-handlers.ts'
 export function attentionHandlers({ store }: Pick<ConsoleDeps, 'store'>): Handlers<typeof attentionRoutes> {
   return {
     async readAttention(_, context) {
-      const wanted = { accountIds: [context.accountId], alarmsOf: ownerOf(context) }
+      const wanted = { accountIds: [context.accountId], alarmsOf: ownerOf(context), now: context.now }
       return { items: (await findAttention(store, wanted)).map(present) }
     },
     async noteAttentionSeen({ body }, { accountId, actor }) {

@@ -2,6 +2,7 @@ import type { LogTimelineEntry } from '../../../contract/console/log.ts'
 import { SAID_FACTS } from '../../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../../core/sentences/explain-entry.ts'
+import { capitalized } from '../../../format/capitalized.ts'
 import { durationText } from '../../../format/durations.ts'
 
 /** The timeline of a message, as the console shows it. */
@@ -71,7 +72,8 @@ const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: stri
   userAgent: ['Program'],
   newMessage: ['New message'],
   oldMessage: ['Old message'],
-  state: ['State'],
+  // As its badge says.
+  state: ['State', (value) => capitalized(value.toLowerCase())],
   was: ['Was'],
   networkTime: ['By the network’s clock', (value) => instantText(value)],
   until: ['Goes on', (value) => instantText(value)],

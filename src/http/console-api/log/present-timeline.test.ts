@@ -88,6 +88,17 @@ describe.each(ENGINES)('an entry of the log, on %s', (engine) => {
     assert.deepEqual([entry.reason?.list, message?.list], ['File not found (404)', 'File not found (404)'])
   })
 
+  it('names the state of a message in its timeline as its badge does', async () => {
+    const { id } = await world.accept({ connectionId, state: 'FAILED', reason: 'recipient_refused' })
+
+    const facts = (await show(id)).timeline.flatMap((entry) => entry.facts)
+
+    assert.deepEqual(
+      facts.filter(({ name }) => name === 'State'),
+      [{ name: 'State', value: 'Failed' }],
+    )
+  })
+
   it('G10: says first that a message was sent again, by which actor and with which result, and offers no retry', async () => {
     const old = await world.accept({ connectionId, state: 'FAILED', reason: 'whatsapp_131047' })
     const before = (await show(old.id)).message

@@ -1,6 +1,6 @@
 import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
 import type { AccountId, Instant } from '../../../core/ids.ts'
-import { TRY_CODES, type TryCode } from '../../../core/notifications/delivery-try-codes.ts'
+import { explainTry } from '../../../core/notifications/delivery-try-codes.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
 import {
   isNotificationKind,
@@ -119,7 +119,8 @@ function ofSecrets({
 }
 
 function presentWebhook({ accountId: _, ...view }: WebhookView) {
-  return { ...view, kinds: [...view.kinds] }
+  const { lastFailure, kinds } = view
+  return { ...view, kinds: [...kinds], lastFailure: lastFailure && explainTry(lastFailure) }
 }
 
 // A try takes at most 15 s, and begins within 2 s. One that waits behind others comes later.
@@ -134,9 +135,6 @@ function presentRow<Row extends DeliveryRow>(row: Row, now: Instant) {
 function presentDelivery({ tryRows, ...row }: DeliveryView, now: Instant) {
   return {
     ...presentRow(row, now),
-    tryRows: tryRows.map((one) => {
-      const [sentence, nextStep] = TRY_CODES[one.code as TryCode] ?? ['', '']
-      return { ...one, sentence, nextStep }
-    }),
+    tryRows: tryRows.map((one) => ({ ...one, ...explainTry(one) })),
   }
 }

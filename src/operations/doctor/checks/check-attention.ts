@@ -7,12 +7,13 @@ import { type CheckResult, ok, skipped, warning } from '../finding.ts'
 
 const NAMED = 3
 
-export async function checkAttention({ openSession }: Examination): Promise<readonly CheckResult[]> {
+export async function checkAttention({ openSession, now }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   if (!session) return [skipped('There is no database to check.')]
   const { administration } = session
   const accountIds = (await administration.listAccounts()).map(({ id }) => id)
-  const items = await findAttention(session, { accountIds, alarmsOf: { accountId: null, seesInstallation: true } })
+  const alarmsOf = { accountId: null, seesInstallation: true }
+  const items = await findAttention(session, { accountIds, alarmsOf, now: now() })
   return assessAttention({
     hold: await administration.readHold(),
     unconfirmed: (await administration.listUnresolved(null)).length,

@@ -26,6 +26,7 @@ describe.each(ENGINES)('the first steps of an account, on %s', (engine) => {
     const overview = createOverview(world.store)
     const asked = { accountId: account, range: '24h', connectionId: null, timeZone: null, offsetMinutes: 0 } as const
     const steps = async () => (await overview.readOverview(asked)).firstSteps
+    const byFirstStart = { connection: false, token: false }
     const begun = await steps()
     const connectionId = await world.connection(account)
     const connected = await steps()
@@ -36,10 +37,22 @@ describe.each(ENGINES)('the first steps of an account, on %s', (engine) => {
     await overview.noteMessageSeen(account, 'anna')
     await overview.noteMessageSeen(account, 'ben')
 
-    assert.deepEqual(begun, { connection: false, token: false, message: false })
-    assert.deepEqual(connected, { connection: true, token: false, message: false })
-    assert.deepEqual(equipped, { connection: true, token: true, message: false })
-    assert.deepEqual(sent, { connection: true, token: true, message: true })
+    assert.deepEqual(begun, { connection: false, token: false, message: false, byFirstStart })
+    assert.deepEqual(connected, { connection: true, token: false, message: false, byFirstStart })
+    assert.deepEqual(equipped, { connection: true, token: true, message: false, byFirstStart })
+    assert.deepEqual(sent, { connection: true, token: true, message: true, byFirstStart })
     assert.equal(await steps(), null)
+  })
+
+  it('says which steps the first start has done', async () => {
+    const account = await world.account('Acme')
+    const overview = createOverview(world.store)
+    const asked = { accountId: account, range: '24h', connectionId: null, timeZone: null, offsetMinutes: 0 } as const
+    await world.connection(account)
+    await world.administration.createToken({ ...TOKEN, accountId: account }, 'first start')
+
+    const { firstSteps } = await overview.readOverview(asked)
+
+    assert.deepEqual(firstSteps?.byFirstStart, { connection: false, token: true })
   })
 })

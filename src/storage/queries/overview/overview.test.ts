@@ -280,7 +280,8 @@ describe.each(ENGINES)('the overview, on %s', (engine) => {
         const seen = await overview.readOverview(wanted(range, { connectionId: asked }))
         assert.deepEqual([seen.totals.accepted, seen.totals.refused, seen.waiting.count], [0, 0, 0])
         assert.deepEqual([seen.lanes, seen.latency], [[], null])
-        assert.deepEqual(seen.firstSteps, { connection: false, token: false, message: false })
+        const byFirstStart = { connection: false, token: false }
+        assert.deepEqual(seen.firstSteps, { connection: false, token: false, message: false, byFirstStart })
       }
     }
     assert.deepEqual((await overview.readAttention(account)).groups, [])

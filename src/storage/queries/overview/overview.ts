@@ -1,6 +1,6 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
-import type { Actor } from '../../../core/ports/administration.ts'
+import { type Actor, FIRST_START_ACTOR } from '../../../core/ports/administration.ts'
 import type { FirstSteps, Overview, OverviewView, WantedOverview } from '../../../core/ports/console/overview.ts'
 import { readHold, releaseOwnHold } from '../lanes/hold.ts'
 import { isOnlyAccount } from '../people/is-only-account.ts'
@@ -14,6 +14,8 @@ import { readRetention } from './retention.ts'
 import { readWaiting } from './waiting-lanes.ts'
 
 const MOST_MESSAGES = 1_000
+// The account, a number and a token.
+const MADE_AT_FIRST_START = 3
 const MOST_ROWS = 4_000
 
 /** Learns that a person is watching, so that counting is faster for a while. */
@@ -85,6 +87,7 @@ async function readFirstSteps(store: Store, accountId: AccountId, recent: Recent
     .select('id')
     .where('account_id', '=', accountId)
     .where('state', '<>', 'removed')
+    .orderBy('created_at')
     .limit(1)
     .executeTakeFirst()
   const token = await database
@@ -93,10 +96,25 @@ async function readFirstSteps(store: Store, accountId: AccountId, recent: Recent
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
     .where('expires_at', '>', store.now())
+    .orderBy('created_at')
     .limit(1)
     .executeTakeFirst()
   const message = recent === null || recent.messages.length > 0 || (await hasCounted(store, accountId))
-  return { connection: connection !== undefined, token: token !== undefined, message }
+  const made = await listMadeAtFirstStart(database, accountId)
+  const byFirstStart = { connection: made.has(connection?.id ?? ''), token: made.has(token?.id ?? '') }
+  return { connection: connection !== undefined, token: token !== undefined, message, byFirstStart }
+}
+
+/** The ids. Nothing is older in the audit log of its account. */
+async function listMadeAtFirstStart(tables: Reader, accountId: AccountId): Promise<ReadonlySet<string>> {
+  const oldest = await tables
+    .selectFrom('audit')
+    .select(['actor', 'object'])
+    .where('account_id', '=', accountId)
+    .orderBy('sequence')
+    .limit(MADE_AT_FIRST_START)
+    .execute()
+  return new Set(oldest.filter(({ actor }) => actor === FIRST_START_ACTOR).map(({ object }) => object))
 }
 
 /** A person has seen a message of the account in the log. Only the first time is written. */

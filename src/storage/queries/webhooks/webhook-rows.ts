@@ -42,6 +42,7 @@ export async function listWebhookRows(tables: Reader, accountId: AccountId): Pro
 }
 
 export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instant): Promise<WebhookView> {
+  const isFailing = row.failed_tries >= FAILING_TRIES
   return {
     accountId: row.account_id,
     id: row.id,
@@ -53,7 +54,8 @@ export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instan
     createdAt: row.created_at,
     createdBy: row.created_by,
     failingSince: row.failing_since,
-    isFailing: row.failed_tries >= FAILING_TRIES,
+    isFailing,
+    lastFailure: isFailing ? await readLastFailure(tables, row) : null,
     retrying: await readRetrying(tables, row, now),
     lastDeliveredAt: row.last_delivered_at,
     oldSecretUntil: row.old_secret_until !== null && row.old_secret_until > now ? row.old_secret_until : null,
@@ -62,21 +64,37 @@ export async function toWebhookView(tables: Reader, row: WebhookRow, now: Instan
   }
 }
 
-/** Of the oldest that wait: what was never tried comes after them. */
+/** The oldest that wait: what was never tried comes after them. */
+function selectOldest(tables: Reader, row: WebhookRow) {
+  return tables.selectFrom((query) =>
+    query
+      .selectFrom('delivery')
+      // Of the index of what waits alone: a webhook may have millions of deliveries that ended.
+      .select('notice_position')
+      .where('account_id', '=', row.account_id)
+      .where('webhook_id', '=', row.id)
+      .where('state', '=', sql.lit('waiting'))
+      .orderBy('notice_position')
+      .limit(MOST_COUNTED)
+      .as('oldest'),
+  )
+}
+
+async function readLastFailure(tables: Reader, row: WebhookRow): Promise<WebhookView['lastFailure']> {
+  const last = await selectOldest(tables, row)
+    .innerJoin('delivery_try as t', 't.notice_position', 'oldest.notice_position')
+    .select(['t.code', 't.status'])
+    .where('t.account_id', '=', row.account_id)
+    .where('t.webhook_id', '=', row.id)
+    .where('t.code', '<>', 'delivered')
+    .orderBy('t.at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last ? { code: last.code, status: last.status } : null
+}
+
 async function readRetrying(tables: Reader, row: WebhookRow, now: Instant): Promise<WebhookView['retrying']> {
-  const groups = await tables
-    .selectFrom((query) =>
-      query
-        .selectFrom('delivery')
-        // Of the index of what waits alone: a webhook may have millions of deliveries that ended.
-        .select('notice_position')
-        .where('account_id', '=', row.account_id)
-        .where('webhook_id', '=', row.id)
-        .where('state', '=', sql.lit('waiting'))
-        .orderBy('notice_position')
-        .limit(MOST_COUNTED)
-        .as('oldest'),
-    )
+  const groups = await selectOldest(tables, row)
     .innerJoin('delivery as d', 'd.notice_position', 'oldest.notice_position')
     .select([
       // Of its schedule, which begins anew with a replay.
