@@ -50,6 +50,7 @@ describe('our own sample files', () => {
       code: 'sample_unknown',
       detail: `There is no sample file at this URL. Those that there are: ${Object.values(SAMPLES).join(', ')}.`,
       isClosed: false,
+      network: null,
     })
   })
 

@@ -105,7 +105,7 @@ describe('the console’s tokens', () => {
     assert.deepEqual(details.sourceRanges, ['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'])
   })
 
-  it('tell how many of their requests were refused, beside those that were accepted', async () => {
+  it('count how many of their requests were refused, beside those that were accepted', async () => {
     const { details } = await create()
     const { sequence } = await world.accept({ connectionId: await world.connection(acme) })
     await cameWith(world, sequence, details.id as TokenId)
