@@ -63,7 +63,7 @@ function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
 
 /** Labels of facts, and how to format their values. */
 const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
-  tookMs: ['Took', (value) => durationText(Number(value))],
+  tookMs: ['Took', (value) => (Number(value) < 1_000 ? `${value} ms` : durationText(Number(value)))],
   sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
   mime: ['Content'],
   requestId: ['Request'],
