@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { durationText, formatDuration, parseDurationMs } from './durations.ts'
+import { durationText, formatDuration, parseDurationMs, tookText } from './durations.ts'
 
 describe('a duration', () => {
   it.each([
@@ -30,5 +30,13 @@ describe('a duration', () => {
     [187_200_000, '2 d 4 h'],
   ])('of %d ms is for people %s', (ms, text) => {
     assert.equal(durationText(ms), text)
+  })
+
+  it.each([
+    [0.6, '0.6 ms'],
+    [63, '63 ms'],
+    [97_547, '1 min 37 s'],
+  ])('that something took of %d ms is written as %s', (ms, text) => {
+    assert.equal(tookText(ms), text)
   })
 })

@@ -31,6 +31,11 @@ export function durationText(ms: number): string {
   return twoUnits(ms, [DAY_MS, 'd', HOUR_MS, 'h'])
 }
 
+/** What something took: below a second as it was measured (`0.6 ms`), else as people read it. */
+export function tookText(ms: number): string {
+  return ms < SECOND_MS ? `${ms} ms` : durationText(ms)
+}
+
 function twoUnits(ms: number, [large, largeName, small, smallName]: readonly [number, string, number, string]): string {
   const rest = Math.floor((ms % large) / small)
   return `${Math.floor(ms / large)} ${largeName}${rest > 0 ? ` ${rest} ${smallName}` : ''}`

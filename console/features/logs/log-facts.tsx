@@ -1,7 +1,7 @@
 import { Code, Group } from '@mantine/core'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { bytesText } from '../../../src/format/bytes.ts'
-import { durationText } from '../../../src/format/durations.ts'
+import { tookText } from '../../../src/format/durations.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
@@ -49,7 +49,7 @@ export function LogFacts({ detail }: { readonly detail: LogDetail }) {
       </Fact>
       <Fact name="HTTP reply">
         {entry.status === null ? '–' : <HttpStatus status={entry.status} isNamed />}
-        {entry.tookMs === null ? '' : ` after ${entry.tookMs} ms`}
+        {entry.tookMs === null ? '' : ` after ${tookText(entry.tookMs)}`}
       </Fact>
       {entry.attempts === null ? null : <Fact name="Attempts">{entry.attempts}</Fact>}
       <Fact name="Caller">{entry.summed ? 'Not kept' : (detail.request?.remoteAddress ?? '–')}</Fact>
@@ -75,7 +75,7 @@ export function MediaFacts({ media }: { readonly media: NonNullable<LogDetail['m
       <Fact name="State">{MEDIA_LABELS[media.state]}</Fact>
       <Fact name="Size">{media.sizeBytes === null ? '–' : bytesText(media.sizeBytes)}</Fact>
       <Fact name="Content">{media.mime ?? '–'}</Fact>
-      <Fact name="Fetching took">{media.tookMs === null ? '–' : durationText(media.tookMs)}</Fact>
+      <Fact name="Fetching took">{media.tookMs === null ? '–' : tookText(media.tookMs)}</Fact>
       <Fact name={media.state === 'pending' ? 'Tries so far' : 'Tries'}>{media.tries}</Fact>
       <Fact name="URL">
         <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'normal' }}>{media.url || 'deleted with the text'}</Code>

@@ -29,12 +29,12 @@ interface TokenChoice {
 
 /** What a new token may do, in one sentence. */
 export function choiceText({ name, events, numbers, sourceRanges, end }: TokenChoice): string {
-  const who = name.trim() === '' ? 'This token' : name.trim()
-  if (events.length === 0) return `${who} may do nothing: each request with it is refused.`
+  const named = name.trim() === '' ? 'This token' : name.trim()
+  if (events.length === 0) return `${named} may do nothing: each request with it is refused.`
   const acts = events.map((event) => EVENT_ACTS[event] ?? event).join(', ')
   const from = numbers === null ? 'each number of this account, also later ones' : numbers.join(', ')
   const callers = sourceRanges === null ? '' : `, only when called from ${sourceRanges.join(', ')}`
-  return `${who} may ${acts} from ${from}${callers}${end === null ? '' : `, until ${localDateTime(end)}`}.`
+  return `${named} may ${acts} from ${from}${callers}${end === null ? '' : `, until ${localDateTime(end)}`}.`
 }
 
 /** “929 accepted, 23 refused”. */

@@ -3,6 +3,7 @@ import { commandLine } from '../../core/command-line.ts'
 import type { RequestError, RequestTimeline, SummedView } from '../../core/ports/administration.ts'
 import { explainEndedToken } from '../../core/token/token.ts'
 import { counted } from '../../format/counted.ts'
+import { tookText } from '../../format/durations.ts'
 import { plainTime, relativeTime } from '../../format/instants.ts'
 import { deletionText } from './deletion-text.ts'
 import { printable } from './printable.ts'
@@ -55,7 +56,7 @@ function answer({ status, code, tookMs }: RequestTimeline): string {
   const reply = Object.values(REPLIES).find((known) => known.code === code)
   // A code of a newer version reads as itself.
   const name = reply ? ` (${reply.name})` : ''
-  return `${status} ${code}${name}${tookMs === null ? '' : `, after ${tookMs} ms`}`
+  return `${status} ${code}${name}${tookMs === null ? '' : `, after ${tookText(tookMs)}`}`
 }
 
 function errorLine({ field, code, message }: RequestError): string {

@@ -2,7 +2,7 @@ import { SAID_FACTS } from '../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../core/sentences/explain-entry.ts'
 import { explainMessage } from '../../core/sentences/explain-message.ts'
-import { durationText } from '../../format/durations.ts'
+import { durationText, tookText } from '../../format/durations.ts'
 import { plainTime, relativeTime } from '../../format/instants.ts'
 import { deletionText } from './deletion-text.ts'
 import { goesOn } from './goes-on.ts'
@@ -66,7 +66,7 @@ function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefin
 
 /** How facts read in a sentence, where their name alone does not say it. */
 const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
-  tookMs: (value) => `took ${value} ms`,
+  tookMs: (value) => `took ${tookText(Number(value))}`,
   sizeBytes: (value) => `${value} bytes`,
   mime: (value) => value,
   sha256: (value) => `SHA-256 ${value}`,

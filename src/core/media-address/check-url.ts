@@ -151,15 +151,14 @@ function refusePrivate(
   sentence: string,
   { network, samples }: Pick<RefusedUrl, 'network'> & { readonly samples: OperatorRanges['samples'] },
 ): RefusedUrl {
+  const refused = { ...refuse('url_not_public', sentence), network }
   const [first] = samples?.keys() ?? []
   const named = samples && first !== undefined ? namesOfSamples(first, samples) : null
-  const sample =
-    first === undefined || named === null
-      ? ''
-      : ` To try it out, use one of our samples in ${folderOf(first)}: ${named}.${
-          network === null ? '' : ` Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=${network}, then restarts Nuncio.`
-        }`
-  return { ...refuse('url_not_public', sentence + sample), network }
+  if (first === undefined || named === null) return refused
+  const sample = ` To try it out, use one of our samples in ${folderOf(first)}: ${named}.`
+  const setting =
+    network === null ? '' : ` Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=${network}, then restarts Nuncio.`
+  return { ...refused, detail: sentence + sample + setting }
 }
 
 function folderOf(address: string): string {

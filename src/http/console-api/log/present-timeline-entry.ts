@@ -3,7 +3,7 @@ import { SAID_FACTS } from '../../../core/message/timeline.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
 import { explainEntry, timelineTitle } from '../../../core/sentences/explain-entry.ts'
 import { capitalized } from '../../../format/capitalized.ts'
-import { durationText } from '../../../format/durations.ts'
+import { tookText } from '../../../format/durations.ts'
 
 /** The timeline of a message, as the console shows it. */
 export function presentTimelineEntry(view: MessageTimeline): LogTimelineEntry[] {
@@ -63,7 +63,7 @@ function toneOf({ kind, facts }: TimelineEntry): LogTimelineEntry['tone'] {
 
 /** Labels of facts, and how to format their values. */
 const FACTS: Readonly<Record<string, readonly [name: string, read?: (value: string) => string]>> = {
-  tookMs: ['Took', (value) => (Number(value) < 1_000 ? `${value} ms` : durationText(Number(value)))],
+  tookMs: ['Took', (value) => tookText(Number(value))],
   sizeBytes: ['Size', (value) => `${Number(value).toLocaleString('en')} bytes`],
   mime: ['Content'],
   requestId: ['Request'],

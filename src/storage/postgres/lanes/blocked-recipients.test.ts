@@ -61,7 +61,7 @@ describe('blocked recipients', () => {
     })
   })
 
-  it('cost an account that blocks nobody no query', async () => {
+  it('cost no query in an account that blocks no recipient', async () => {
     await blocked.poll()
 
     assert.deepEqual([blocked.isBlocked(NONE, '1'), database.lookUps], [false, 0])
@@ -98,7 +98,7 @@ describe('blocked recipients', () => {
     assert.deepEqual([await blocked.isBlocked(ONE, '3'), database.lookUps], [true, 2])
   })
 
-  it('G13: have one who was erased since the last poll', async () => {
+  it('G13: include a recipient who was erased since the last poll', async () => {
     await blocked.poll()
     database.entries.delete('2')
     database.entries.add('h:key of 2')
@@ -115,7 +115,7 @@ describe('blocked recipients', () => {
     assert.equal(await blocked.isBlocked(NONE, '1'), false)
   })
 
-  it('are polled ahead only while somebody asks for them', async () => {
+  it('are polled ahead only while they are asked for', async () => {
     const polled: number[] = []
     const pollAhead = async (seconds: number) => {
       database.polls = 0

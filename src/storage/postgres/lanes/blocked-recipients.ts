@@ -24,7 +24,7 @@ const FIND = `select (select true from blocked_recipient b where b.account_id = 
 interface Sought {
   readonly accountId: AccountId
   readonly recipient: string
-  /** As it stands in the list if it was erased; null where nobody was. */
+  /** As it stands in the list if it was erased; null where no recipient was. */
   readonly hashed: string | null
 }
 
@@ -96,7 +96,7 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
       const hashed = key === null ? null : hashedEntry(this.#parts.hash(accountId, key, recipient))
       const found = await this.#lookUps.submit({ accountId, recipient, hashed })
       if (found.is_blocked) return true
-      // Without the key of now, the hash of one who was erased meanwhile cannot be recognized. A late answer is no longer true.
+      // Without the key of now, the hash of a recipient erased meanwhile cannot be recognized. A late answer is no longer true.
       if (found.hash_key === key && this.#isFresh(found.askedAt)) return false
       key = found.hash_key
     }
