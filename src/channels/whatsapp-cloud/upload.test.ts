@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { describe, it } from 'vitest'
+import { waitUntil } from '../../../test/support/black-box/wait-until.ts'
 import { type CloudWorld, FILES, openCloudWorld } from '../../../test/support/cloud-world/cloud-world.ts'
 import type { FaultKind } from '../../../test/support/whatsapp-cloud/simulator-types.ts'
 import type { MediaContent, MediaType } from '../../core/message/message.ts'
@@ -109,7 +110,11 @@ describe('an upload', () => {
     simulator.fault('hang-before', { on: 'media' })
     const message = handover(contentOf('image'), { media: await spool(FILES.png, 'image/png') })
 
-    const prepared = await channel.prepare?.(message, AbortSignal.timeout(100))
+    const stopping = new AbortController()
+    const running = channel.prepare?.(message, stopping.signal)
+    await waitUntil('the upload comes', async () => simulator.requests.length > 0, { deadlineMs: 10_000 })
+    stopping.abort()
+    const prepared = await running
 
     assert.equal(prepared?.kind === 'failed' && prepared.failure.class, 'transient')
   })

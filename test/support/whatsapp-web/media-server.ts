@@ -22,6 +22,8 @@ export class MediaServer {
   readonly uploads: string[] = []
   /** The longest upload that it says it takes. */
   mostBytes = MOST_BYTES
+  /** Called when an upload has come that will not be answered. */
+  onStalled: () => void = () => {}
   readonly #complain: (problem: string) => void
   readonly #https: Server
   readonly #files = new Map<string, Buffer>()
@@ -97,7 +99,10 @@ export class MediaServer {
     }
     const chunks: Buffer[] = []
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
-    if (fault === 'stall') return
+    if (fault === 'stall') {
+      this.onStalled()
+      return
+    }
     const body = Buffer.concat(chunks)
     const status = fault ?? (searchParams.get('auth') === this.#token ? 200 : 401)
     if (status !== 200) {
