@@ -34,6 +34,7 @@ describe('two numbers', () => {
     ['of a mobile and a fixed line in Brazil', '5511923456789', '551123456789'],
     ['of other countries', '15551234567', '15551234568'],
     ['too short for a mobile number', '5491145678', '541145678'],
+    ['of Germany, with a digit more', '4917012345678', '491712345678'],
     ['of Mexico and Argentina', '525512345678', '545512345678'],
   ])('are not one: %s', (_, one, other) => {
     assert.equal(isSameNumber(one, other), false)

@@ -138,7 +138,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
     })
 
     it('ends the line with 408 when the QR codes have run out, also while a code waits to be typed, so each must last long then', async () => {
-      const client = new LibraryClient(simulator, undefined, { qrTimeout: 60 })
+      const client = new LibraryClient(simulator, undefined, { qrTimeout: 300 })
       await client.nextCode()
       const taken = nextNode(client, 'CB:iq,type:result,link_code_companion_reg')
       await client.socket.requestPairingCode(newNumber())

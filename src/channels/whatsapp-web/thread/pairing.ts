@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isSameNumber } from '../same-number.ts'
+import { isSameNumber } from '../../../core/number-spellings.ts'
 import type { ConnectionUpdate, Credentials, LibrarySocket, StanzaNode } from './library.ts'
 import type { PairingChange, PairingOptions } from './messages.ts'
 
