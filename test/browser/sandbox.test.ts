@@ -111,6 +111,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const token = await opened.createToken('browser')
     await opened.cli.json('connection', 'add', SECOND, '--channel', 'sandbox', '--account', opened.account)
     await post(token, ANNA, 'From the first')
+    // Numbers do not wait for each other: without this the first may be delivered last.
+    await opened.visit('/sandbox')
+    await page.locator('article').getByText('From the first').waitFor()
     await postFrom(SECOND, { token, to: BEN, text: 'From the second' })
     const select = page.getByLabel('Connection', { exact: true })
     await expect
