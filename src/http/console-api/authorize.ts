@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ConsoleRoute, Role } from '../../contract/console/route.ts'
 import type { AccountId } from '../../core/ids.ts'
+import { STEP_UP_LASTS_MS } from '../../core/people/lifetimes.ts'
 import { isAtLeast } from '../../core/people/role.ts'
 import type { AuthenticatedSession } from '../../core/ports/console/sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -9,9 +10,6 @@ import type { ConsoleParts } from './console-parts.ts'
 import { isOfOurPages, isOnThisMachine } from './csrf.ts'
 import type { AccountRequest, ConsoleRequest, PersonRequest } from './request-context.ts'
 import { sessionHashOf } from './session-cookie.ts'
-
-// Long enough to create a token and read the notes about it, short enough that an unattended browser cannot grant rights.
-export const STEP_UP_LASTS_MS = 5 * 60_000
 
 export type AnyRequestContext = ConsoleRequest | PersonRequest | AccountRequest
 

@@ -3,12 +3,11 @@ import type {
   AuthenticatorTransport,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
+import { PASSKEY_ANSWER_WITHIN_MS } from '../../../core/people/lifetimes.ts'
 import type { NewPasskey } from '../../../core/ports/console/people.ts'
 import type { Ticket } from '../../../core/ports/console/sessions.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { createSecret, type PeopleParts, secretHash } from './people-parts.ts'
-
-const ANSWER_WITHIN_MS = 5 * 60_000
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -140,7 +139,7 @@ async function remember(
   { kind, personId, content }: Pick<Ticket, 'kind' | 'personId' | 'content'>,
 ): Promise<string> {
   const { secret, sha256 } = createSecret(parts)
-  const expiresAt = parts.clock.now() + ANSWER_WITHIN_MS
+  const expiresAt = parts.clock.now() + PASSKEY_ANSWER_WITHIN_MS
   await parts.store.sessions.addTicket({ sha256, kind, personId, content, expiresAt })
   return secret
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { sessionRoutes } from '../../../contract/console/session.ts'
+import { SECOND_STEP_LASTS_MS } from '../../../core/people/lifetimes.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { networkOf } from '../../server/source-address.ts'
 import type { ConsoleRequest, Handlers } from '../request-context.ts'
@@ -7,9 +8,6 @@ import { consumeCode } from './consume-code.ts'
 import { answerPasskey, requestPasskey } from './passkeys.ts'
 import { countTry, createSecret, type PeopleParts, secretHash, unauthenticatedActor } from './people-parts.ts'
 import { findKnownDevice, startSession } from './start-session.ts'
-
-/** Long enough to fetch a phone from another room. */
-const SECOND_STEP_LASTS_MS = 5 * 60_000
 
 /** The state between the two steps of signing in. */
 interface Halfway {

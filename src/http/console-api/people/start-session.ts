@@ -1,12 +1,9 @@
+import { DEVICE_KNOWN_FOR_MS, SESSION_LASTS } from '../../../core/people/lifetimes.ts'
 import type { Proof } from '../../../core/ports/console/sessions.ts'
 import type { ConsoleRequest } from '../request-context.ts'
 import { giveSessionCookie, readConsoleCookie, sessionHashOf, setConsoleCookie } from '../session-cookie.ts'
 import { createSecret, type PeopleParts, secretHash } from './people-parts.ts'
 
-const DAY_SECONDS = 86_400
-/** The longest life of a session that is kept. A cookie without an end is deleted with the browser session. */
-const KEPT_SECONDS = 30 * DAY_SECONDS
-const DEVICE_SECONDS = 400 * DAY_SECONDS
 const DEVICE = 'device'
 
 export interface Start {
@@ -20,11 +17,12 @@ export async function startSession(parts: PeopleParts, context: ConsoleRequest, 
   const { sessions } = parts.store
   const { request, reply, remoteAddress, userAgent } = context
   await endBroughtSession(parts, context)
-  const sha256 = giveSessionCookie(reply, parts, start.isKept ? KEPT_SECONDS : null)
+  // A cookie without an end is deleted when the browser is closed.
+  const sha256 = giveSessionCookie(reply, parts, start.isKept ? SESSION_LASTS.kept.mostMs / 1000 : null)
   await sessions.begin({ ...start, sha256, remoteAddress, userAgent })
   const known = readConsoleCookie(request, parts, DEVICE)
   const device = known !== null && isSecret(known) ? { secret: known, sha256: secretHash(known) } : createSecret(parts)
-  setConsoleCookie(reply, parts, { name: DEVICE, value: device.secret, maxAgeSeconds: DEVICE_SECONDS })
+  setConsoleCookie(reply, parts, { name: DEVICE, value: device.secret, maxAgeSeconds: DEVICE_KNOWN_FOR_MS / 1000 })
   await sessions.rememberDevice(start.personId, device.sha256)
 }
 

@@ -1,19 +1,11 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
+import { LINK_LASTS_MS } from '../../../core/people/lifetimes.ts'
 import type { LinkKind, LinkView, NewLink, Persons } from '../../../core/ports/console/people.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { newAccountId, newPeopleId } from '../new-id.ts'
 import { type Change, change, type Reader, type Store, writeAudit } from '../store.ts'
 import { emailKey } from './person-view.ts'
 import { addMembership, insertPerson, setPassword, withdrawInvitations } from './write-person.ts'
-
-const HOUR_MS = 3_600_000
-
-/** A set-up or a reset is done at once; an invited person may be away for some days. */
-const LASTS_MS: Readonly<Record<LinkKind, number>> = {
-  'set-up': HOUR_MS,
-  invitation: 7 * 24 * HOUR_MS,
-  'reset-password': HOUR_MS,
-}
 
 export function createPersonLinks(store: Store): Pick<Persons, 'createPersonLink' | 'findPersonLink'> {
   return {
@@ -39,7 +31,7 @@ export function createPersonLinks(store: Store): Pick<Persons, 'createPersonLink
             created_at: at,
             created_by: making.actor,
             maker_id: making.person?.personId ?? null,
-            expires_at: at + LASTS_MS[kind],
+            expires_at: at + LINK_LASTS_MS[kind],
           })
           .execute()
         await writeAudit(making, {

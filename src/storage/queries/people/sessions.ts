@@ -1,25 +1,13 @@
 import type { Instant } from '../../../core/ids.ts'
+import { DEVICE_KNOWN_FOR_MS, SESSION_LASTS } from '../../../core/people/lifetimes.ts'
 import { checkTries, type ThrottledTry, TRIES_FORGOTTEN_AFTER_MS, type Tries } from '../../../core/people/throttle.ts'
 import type { Proof, Sessions } from '../../../core/ports/console/sessions.ts'
 import { newPeopleId } from '../new-id.ts'
 import { change, type Reader, type Store, writeAudit } from '../store.ts'
 import { HAS_SECOND_FACTOR } from './person-view.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-
-/** Half an hour away from the desk ends a session, and a day's work; unless the person said that the device is theirs. */
-const LIVES = {
-  usual: { idleMs: 30 * MINUTE_MS, allMs: 12 * HOUR_MS },
-  kept: { idleMs: 14 * DAY_MS, allMs: 30 * DAY_MS },
-} as const
-
-// A write for every request would be a write for every glance at a page.
-const NOTED_EVERY_MS = MINUTE_MS
-
-/** As long as browsers keep a cookie at most. */
-const DEVICE_FORGOTTEN_AFTER_MS = 400 * DAY_MS
+// Otherwise each request would write, so each page that a person opens.
+const USE_NOTED_EVERY_MS = 60_000
 
 export function createSessions(store: Store): Sessions {
   return {
@@ -51,7 +39,7 @@ function createLiving(store: Store): Pick<Sessions, 'begin' | 'find'> {
             is_kept: isKept ? 1 : 0,
             started_at: at,
             last_used_at: at,
-            ends_at: at + (isKept ? LIVES.kept : LIVES.usual).allMs,
+            ends_at: at + (isKept ? SESSION_LASTS.kept : SESSION_LASTS.usual).mostMs,
             proven_at: at,
             remote_address: remoteAddress,
             user_agent: userAgent,
@@ -85,7 +73,7 @@ function createLiving(store: Store): Pick<Sessions, 'begin' | 'find'> {
         .select(['m.account_id', 'm.role', 'a.requires_second_factor'])
         .where('m.person_id', '=', row.person_id)
         .execute()
-      if (now - row.last_used_at >= NOTED_EVERY_MS)
+      if (now - row.last_used_at >= USE_NOTED_EVERY_MS)
         await database.updateTable('session').set({ last_used_at: now }).where('id', '=', row.id).execute()
       return {
         sessionId: row.id,
@@ -198,7 +186,7 @@ function createDevices(store: Store): Pick<Sessions, 'knowsDevice' | 'rememberDe
         .execute()
       await database
         .deleteFrom('known_device')
-        .where('used_at', '<=', at - DEVICE_FORGOTTEN_AFTER_MS)
+        .where('used_at', '<=', at - DEVICE_KNOWN_FOR_MS)
         .execute()
     },
   }
@@ -243,8 +231,8 @@ async function sweep(tables: Reader, now: Instant): Promise<void> {
     .where((its) =>
       its.or([
         its('ends_at', '<=', now),
-        its('last_used_at', '<=', now - LIVES.kept.idleMs),
-        its.and([its('is_kept', '=', 0), its('last_used_at', '<=', now - LIVES.usual.idleMs)]),
+        its('last_used_at', '<=', now - SESSION_LASTS.kept.idleMs),
+        its.and([its('is_kept', '=', 0), its('last_used_at', '<=', now - SESSION_LASTS.usual.idleMs)]),
       ]),
     )
     .execute()
@@ -258,8 +246,8 @@ function selectLiving(tables: Reader, now: Instant) {
     .where('s.ends_at', '>', now)
     .where((its) =>
       its.or([
-        its('s.last_used_at', '>', now - LIVES.usual.idleMs),
-        its.and([its('s.is_kept', '=', 1), its('s.last_used_at', '>', now - LIVES.kept.idleMs)]),
+        its('s.last_used_at', '>', now - SESSION_LASTS.usual.idleMs),
+        its.and([its('s.is_kept', '=', 1), its('s.last_used_at', '>', now - SESSION_LASTS.kept.idleMs)]),
       ]),
     )
 }
