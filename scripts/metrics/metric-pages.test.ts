@@ -4,6 +4,7 @@ import { parse } from 'yaml'
 import type { MetricDefinition } from '../../src/observability/metrics/metric-definition.ts'
 import { METRIC_LIST } from '../../src/observability/metrics/metric-table.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
+import { makeMetricsPage } from '../pages/metrics-page.ts'
 import { ALERT_RULES } from './alert-rules.ts'
 import { makeGrafanaDashboard } from './grafana-dashboard.ts'
 import { makePrometheusAlerts } from './prometheus-alerts.ts'
@@ -29,6 +30,20 @@ const dashboard = JSON.parse(makeGrafanaDashboard()) as Dashboard
 const panels = dashboard.panels.filter(({ type }) => type !== 'row')
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 const known = await knownMetrics()
+
+describe('the page of metrics', () => {
+  it.each([
+    ['nuncio_requests_total', /`status`: of HTTP; /],
+    ['nuncio_lanes', /`status`: `sending`, .*`confirmation`, `network`/],
+    ['nuncio_sessions', /`status`: `ready`, .*`unlinked`/],
+  ])('names the values of the label status of %s', (name, labels) => {
+    const [row] = makeMetricsPage()
+      .split('\n')
+      .filter((line) => line.startsWith(`| \`${name}\` |`))
+
+    assert.match(row ?? '', labels)
+  })
+})
 
 describe('the dashboard', () => {
   it('shows every metric of the table', () => {

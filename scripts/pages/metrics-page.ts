@@ -1,9 +1,10 @@
+import { httpStatuses } from '../../src/observability/metrics/label-values.ts'
 import type { MetricDefinition } from '../../src/observability/metrics/metric-definition.ts'
 import { METRIC_LIST } from '../../src/observability/metrics/metric-table.ts'
 import { ALERT_RULES } from '../metrics/alert-rules.ts'
 import { markdownTable } from './markdown.ts'
 
-// More of them would make the table unreadable, and stand in other tables already.
+// More would make the table unreadable, and other tables list them already.
 const VALUES_SHOWN_UP_TO = 16
 
 /** The text of docs/metrics.md. */
@@ -46,7 +47,7 @@ How to let Prometheus read Nuncio: [logs and metrics](operating/logs-and-metrics
 
 function labelsOf({ labels }: MetricDefinition): string {
   const parts = Object.entries(labels).map(([label, values]) => {
-    if (label === 'status') return '`status`: of HTTP'
+    if (values === httpStatuses) return '`status`: of HTTP'
     if (label === 'outcome' && values.includes('replayed'))
       return '`outcome`: `accepted`, `replayed`, or a [refusal](refusals.md)'
     if (values.length > VALUES_SHOWN_UP_TO) return `\`${label}\`: ${values.length} values`

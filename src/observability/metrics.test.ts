@@ -121,7 +121,7 @@ describe('the metrics of one process', () => {
   })
 
   it('count lanes by what they do or wait for', async () => {
-    let said = ['sending', 'pace', 'quiet_hours', 'whatsapp_pair_pace', 'idle', 'trouble']
+    let said = ['sending', 'pace', 'quiet_hours', 'whatsapp_pair_pace', 'backlog_confirmation', 'idle', 'trouble']
     const metrics = new Metrics({ ...NOTHING, laneStatuses: () => said })
 
     const before = await metrics.text()
@@ -130,6 +130,7 @@ describe('the metrics of one process', () => {
 
     assert.equal(line(before, 'nuncio_lanes{status="pace"}'), 2)
     assert.equal(line(before, 'nuncio_lanes{status="network"}'), 1)
+    assert.equal(line(before, 'nuncio_lanes{status="confirmation"}'), 1)
     assert.equal(line(before, 'nuncio_lanes{status="connection"}'), 1)
     assert.equal(line(before, 'nuncio_attempts_open'), 1)
     assert.equal(line(after, 'nuncio_lanes{status="pace"}'), 0)

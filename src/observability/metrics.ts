@@ -3,7 +3,7 @@ import type { JournalEvent } from '../core/ports/journal.ts'
 import type { HttpObserver } from '../http/server/server-state.ts'
 import { Counted, type Distribution, type Tally } from './metrics/counted.ts'
 import { showEventLoopLag, WITHOUT_EVENT_LOOP_LAG } from './metrics/event-loop-lag.ts'
-import { tokenStatusOf } from './metrics/label-values.ts'
+import { laneStatusOf } from './metrics/label-values.ts'
 import { type LabelsOf, METRIC_LIST, type MetricName, type NameOf } from './metrics/metric-table.ts'
 import type { Committed, StorageFigures } from './storage-figures.ts'
 
@@ -14,7 +14,7 @@ export type MetricsReport = readonly object[]
 export interface LaneStatus {
   readonly waiting: () => number
   readonly lanes: () => number
-  /** Of each lane that is held here: what it does, or why it waits. */
+  /** What each lane that is held here does, or why it waits. */
   readonly laneStatuses?: () => Iterable<string>
   readonly deferred?: () => number
   readonly storage?: () => StorageFigures | null
@@ -62,14 +62,14 @@ export class Metrics implements HttpObserver {
     this.#registerStatus(now)
   }
 
-  /** Of all processes on this port together. */
+  /** The text of all processes on this port together. */
   async text(): Promise<string> {
     if (!this.#readPeers) return this.#registry.metrics()
     const [own, others] = await Promise.all([this.report(), this.#readPeers()])
     return AggregatorRegistry.aggregate([own, ...others]).metrics()
   }
 
-  /** Of this process alone. */
+  /** The figures of this process alone. */
   report(): Promise<MetricsReport> {
     return this.#registry.getMetricsAsJSON()
   }
@@ -232,7 +232,7 @@ export class Metrics implements HttpObserver {
     byStatus.collectWith(() => {
       const counts = new Map<string, number>()
       for (const said of now.laneStatuses?.() ?? []) {
-        const status = tokenStatusOf(said)
+        const status = laneStatusOf(said)
         counts.set(status, (counts.get(status) ?? 0) + 1)
       }
       for (const { labels, line } of byStatus.lines()) (line as Tally).value = counts.get(labels['status'] ?? '') ?? 0

@@ -7,7 +7,7 @@ import { MEDIA_FAILURES } from '../../core/ports/media.ts'
 import { REFUSALS } from '../../core/refusals.ts'
 import type { DiskRoom } from '../../core/watchdog/check-disk.ts'
 
-/** What any value becomes that is not in the list of its label, so that no label ever has more values than are written here. */
+/** Replaces any value that is not in the list of its label. So a label never has more values than are written here. */
 export const OTHER = 'other'
 
 type Counted = Exclude<
@@ -71,7 +71,7 @@ type Called = Extract<JournalEvent, { event: 'bridge.called' }>
 export const bridgeOperations = allOf<Called['operation']>({ attempt: true, evidence: true, media: true, health: true })
 export const bridgeResults = allOf<Called['result']>({ signed: true, unsigned: true, broken: true, 'not-sent': true })
 
-/** How sessions stand, by the names that channels give it. */
+/** The statuses of sessions, by the names that channels use. */
 export const sessionStatuses = [
   'ready',
   'connecting',
@@ -83,7 +83,7 @@ export const sessionStatuses = [
   'unreadable',
   OTHER,
 ]
-/** Codes with which WhatsApp ends a line, and refuses a message. `none`: it broke without a code. */
+/** Codes with which WhatsApp ends a line. `none`: it broke without a code. */
 export const lineCodes = [
   'none',
   '400',
@@ -100,6 +100,7 @@ export const lineCodes = [
   '515',
   OTHER,
 ]
+/** Codes with which WhatsApp refuses a message. */
 export const refusalCodes = ['463', '479', '429', '400', '500', '503', OTHER]
 
 export const reportKinds = allOf<Applied['kind']>({
@@ -133,7 +134,7 @@ export const commitKinds = ['shared', 'accept', 'step']
 
 export const diskVolumes = allOf<DiskRoom['volume']>({ data: true, spool: true, database: true })
 
-/** How lanes stand, and which reasons of waiting count as which. What is in no list waits for a reason of its network. */
+/** The statuses of lanes, and the reasons of waiting that count as each. Any other reason is one of the lane's network. */
 const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   sending: ['sending'],
   busy: ['busy'],
@@ -142,18 +143,19 @@ const REASONS_OF_STATUS: Readonly<Record<string, readonly string[]>> = {
   deferred: ['all_deferred'],
   connection: ['connection_away', 'credentials_refused', 'secret_unreadable', 'session_unreadable', 'trouble'],
   rate_limited: ['rate_limited'],
+  confirmation: ['backlog_confirmation'],
 }
 const STATUS_OF = new Map(
   Object.entries(REASONS_OF_STATUS).flatMap(([status, reasons]) => reasons.map((reason) => [reason, status] as const)),
 )
-export const statuses = [...Object.keys(REASONS_OF_STATUS), 'network']
+export const laneStatuses = [...Object.keys(REASONS_OF_STATUS), 'network']
 
-/** `said` is what a lane says of itself, or the reason that it waits for. */
-export function tokenStatusOf(said: string): string {
+/** `said` is what a lane does, or the reason why it waits. */
+export function laneStatusOf(said: string): string {
   return STATUS_OF.get(said) ?? 'network'
 }
 
-/** The list of a type's words. The compiler asks for each word that is missing. */
+/** All words of a type. The compiler asks for each one that is missing. */
 function allOf<Word extends string>(words: Readonly<Record<Word, true>>): readonly Word[] {
   return Object.keys(words) as Word[]
 }

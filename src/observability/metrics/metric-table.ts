@@ -11,6 +11,7 @@ import {
   fetchOutcomes,
   httpStatuses,
   ignoredReasons,
+  laneStatuses,
   lineCodes,
   otherEvents,
   prepareOutcomes,
@@ -19,7 +20,6 @@ import {
   reportResults,
   requestOutcomes,
   sessionStatuses,
-  statuses,
   tryOutcomes,
 } from './label-values.ts'
 import { counter, gauge, histogram, type MetricDefinition } from './metric-definition.ts'
@@ -67,7 +67,7 @@ export const METRICS = {
   nuncio_lanes_held: gauge('count', { help: 'Lanes that are held here.', row: 'Lanes', title: 'Lanes held' }),
   nuncio_lanes: gauge('count', {
     help: 'Lanes that are held here, by what they do or wait for.',
-    labels: { status: statuses },
+    labels: { status: laneStatuses },
     row: 'Lanes',
     title: 'Lanes by status',
   }),
