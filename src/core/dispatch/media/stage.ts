@@ -5,7 +5,7 @@ import type { Journal } from '../../ports/journal.ts'
 import { StorageUnavailable } from '../../ports/lanes.ts'
 import { type FetchedMedia, type MediaFailure, type MediaFetcher, SpoolUnavailable } from '../../ports/media.ts'
 import type { MediaQueue, MediaToFetch } from '../../ports/media-queue.ts'
-import { FETCHES_AT_ONCE, FetchScheduler, findFullHosts, type HostFetch, Turns } from './scheduler.ts'
+import { FETCHES_AT_ONCE, FetchScheduler, findFullHosts, type HostFetch, Turns } from './fetch-scheduler.ts'
 import { SpoolMaintenance } from './spool-maintenance.ts'
 
 const POLL_EVERY_MS = 1_000
@@ -53,7 +53,7 @@ export class MediaStage {
   readonly #maintenance: SpoolMaintenance
   /** Chosen, being claimed, or being fetched. */
   readonly #running = new Map<Sequence, Running>()
-  /** Of those that are being fetched. */
+  /** Resolve when the fetches that run have ended. */
   readonly #ends = new Map<Sequence, Promise<void>>()
   /** Heads whose file is not in the spool yet, also those that another worker fetches. */
   readonly #heads = new Set<Sequence>()

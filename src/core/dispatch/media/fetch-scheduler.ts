@@ -23,7 +23,7 @@ export class Turns {
     return this.#last.get(accountId) ?? 0
   }
 
-  /** Its number from now on. */
+  /** Gives the account its turn. Returns the turn's number. */
   take(accountId: AccountId): number {
     this.#count += 1
     this.#last.set(accountId, this.#count)
@@ -53,7 +53,7 @@ export class FetchScheduler {
   readonly #waiters: Waiter[]
   readonly #waitersAt = new Map<string, Set<Waiter>>()
   readonly #atHost = new Map<string, number>()
-  /** Of one account at one host. */
+  /** How many fetches one account has running at one host. */
   readonly #atBoth = new Map<string, number>()
   #left = FETCHES_AT_ONCE
 
