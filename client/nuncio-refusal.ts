@@ -5,7 +5,7 @@ export type RefusalCode = 'HC-2' | 'HC-3' | 'HC-4' | 'HC-5' | 'HC-6' | 'HC-7' | 
 export interface FieldError {
   /** Path in the body such as `message.media.url`, or the name of a header; null when it is the whole request. */
   readonly field: string | null
-  /** Stable: decide by this one. */
+  /** Stable. Programs decide by it. */
   readonly code: string
   /** What is wrong and how to fix it. For people. */
   readonly message: string
@@ -23,8 +23,8 @@ interface Refused {
 }
 
 /**
- * The service has not accepted the message: nothing was stored, nothing will be sent. Only as the `cause` of a
- * `NuncioUnreachable` is that unknown.
+ * The service has not accepted the message: nothing was stored, nothing will be sent. As the `cause` of a
+ * `NuncioUnreachable` it says less: an earlier try may have been stored.
  */
 export class NuncioRefusal extends Error {
   /** The HTTP status. */

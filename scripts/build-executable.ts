@@ -115,7 +115,7 @@ function packProgram(): Readonly<Record<string, string>> {
   return assets
 }
 
-/** Of the package that is installed here or, for another system, from the registry. */
+/** The folder of Node's package: the one that is installed here or, for another system, from the registry. */
 function folderOfNode(system: string): string {
   const name = `node-${system}`
   const version = NODES[name]

@@ -33,7 +33,7 @@ if (import.meta.main) {
   console.log(JSON.stringify(readSbom(values.extras), null, 2))
 }
 
-/** Of what package-lock.json names, and of the packages of channels that were installed in a folder `extras`. */
+/** Lists what package-lock.json names, and the packages of channels that were installed in a folder `extras`. */
 export function readSbom(extras?: string) {
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
   const sbom = makeSbom(lock, randomUUID())

@@ -7,7 +7,7 @@ interface DocsLinkProps extends AnchorProps, Omit<Native<AnchorProps>, 'href' | 
   readonly page: string
 }
 
-/** A link to the documents. They open in a tab of their own, because this one has what was typed and is stored nowhere: a token. */
+/** A link to the documents. It opens a new tab, because this one may hold what is stored nowhere else: typed text, a new token. */
 export function DocsLink({ page, ...props }: DocsLinkProps) {
   return <Anchor underline="always" inherit {...props} href={`${SERVICE_PATH}/docs/${page}`} target="_blank" />
 }

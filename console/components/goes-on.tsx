@@ -5,7 +5,7 @@ import { useNow } from './use-now.ts'
 
 interface GoesOnProps {
   readonly until: number
-  /** Of what it waits for. */
+  /** The code of the reason that it waits for. */
   readonly code: string
 }
 

@@ -46,7 +46,7 @@ export function clockOrDate(at: number, now: number): string {
   return isToday ? clock.format(at) : dayAndClock.format(at)
 }
 
-/** Of an estimate: "14:32:09" within ten minutes, then "14:32", and from tomorrow on "25 Nov, 14:32". */
+/** An estimated time: "14:32:09" within ten minutes, then "14:32", and from tomorrow on "25 Nov, 14:32". */
 export function estimateText(at: number, now: number): string {
   const text = clockOrDate(at, now)
   return at - now < 10 * MINUTE_MS ? text : text.replace(/(:\d\d):\d\d$/, '$1')

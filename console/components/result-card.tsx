@@ -7,7 +7,7 @@ import { Sentence } from './sentence.tsx'
 import type { StateDisplay } from './state-display.ts'
 
 interface ResultCardProps {
-  /** Of the badge beside the title. */
+  /** Colour and icon of the badge beside the title. */
   readonly display: Pick<StateDisplay, 'group' | 'icon'>
   /** The answer: whether it was sent. */
   readonly sentence: string

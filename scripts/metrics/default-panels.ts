@@ -1,6 +1,6 @@
 import type { PanelQuery } from './panel-queries.ts'
 
-/** Of the metrics that Node brings along. They have no table of ours, so their panels are written out. */
+/** Panels of the metrics that come with Node. Our table of metrics does not have them, so they are written out. */
 interface DefaultPanel {
   readonly title: string
   readonly unit: string

@@ -3,7 +3,7 @@ import { METRIC_LIST } from '../../src/observability/metrics/metric-table.ts'
 import { DEFAULT_PANELS } from './default-panels.ts'
 import { type PanelQuery, queriesOf, unitOf } from './panel-queries.ts'
 
-// Of Grafana 10; later ones read it and move it on.
+// The schema of Grafana 10. Later versions convert it when they load the dashboard.
 const SCHEMA_VERSION = 39
 const COLUMNS = 24
 const PANELS_IN_A_LINE = 3

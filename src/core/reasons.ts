@@ -50,7 +50,7 @@ function rowOf(code: string): ReasonRow | undefined {
 
 /** What is known where a reason is explained. */
 interface ReasonContext {
-  /** Of the message, where it is the reason of a message. */
+  /** The state of the message, if it is the reason of a message. */
   readonly state?: string | null
   /** What was said when it happened, by the network or by Nuncio. */
   readonly words?: string | null

@@ -1,6 +1,6 @@
 import { ERASED } from './message/erased.ts'
 
-/** Of what a next step speaks. What is left out stays as it is printed in the table. */
+/** What a next step is about. The placeholder of a field that is left out stays as it is in the table. */
 export interface RemedyOf {
   readonly number: string
   readonly recipient?: string

@@ -18,7 +18,7 @@ describe('what the system says of a file', () => {
     ['EACCES', /^This user may not use \/data\/nuncio\.db\. Run it as/],
     ['EPERM', /allows this user nothing/],
     ['ENOENT', /is not there\. Make it/],
-    ['ENOTDIR', /no folder\. Correct/],
+    ['ENOTDIR', /not a folder\. Correct/],
     ['EISDIR', /is a folder, and must be a file/],
     ['EMFILE', /Raise the limit: ulimit -n/],
     ['ENFILE', /fs\.file-max/],

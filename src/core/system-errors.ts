@@ -20,7 +20,7 @@ const OF_FILES: Readonly<Record<string, (place: string) => string>> = {
     `The system allows this user nothing at ${place}. Run it as the user that runs Nuncio, or find out what forbids it (chattr, SELinux, a container).`,
   ENOENT: (place) => `${place} is not there. Make it, or correct the setting that names it.`,
   ENOTDIR: (place) =>
-    `${place} cannot be there, because a part of this path is no folder. Correct the setting that names it.`,
+    `${place} cannot be there, because a part of this path is not a folder. Correct the setting that names it.`,
   EISDIR: (place) => `${place} is a folder, and must be a file. Move it away, or correct the setting that names it.`,
   EEXIST: (place) => `${place} is there already and is in the way. Move it away and try again.`,
   ENAMETOOLONG: (place) => `The path ${place} is too long for this disk. Choose a shorter one.`,

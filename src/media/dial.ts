@@ -43,7 +43,7 @@ async function reachAny(
   for (const [index, address] of addresses.entries()) {
     const shareMs = (endsAtMs - performance.now()) / (addresses.length - index)
     if (shareMs <= 0) break
-    // Checked again right before the connection, because an address in the URL itself was never looked up.
+    // The look-up has checked it. Checked again, because each guard must hold without those before it.
     if (!rules.guard.admits(address, target.needsAllowedRange)) throw blocked()
     // Never a name: `lookup` would be called for it, and must never be.
     const socket = openSocket({

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { MediaProblem } from './media-problem.ts'
 
-/** Longest wait that a host may ask for. During a longer one the message would expire. */
+/** Keeps absurd values from the callers, which wait no longer than they themselves allow. */
 export const MAX_RETRY_AFTER_MS = 3_600_000
 
 const PASSING_CLIENT_ERRORS: readonly number[] = [408, 425, 429]
@@ -26,7 +26,7 @@ export function checkStatus({ host, status, retryAfter, date }: StatusFacts): Me
   })
 }
 
-/** core/reasons/media.ts finds the next step by these words. */
+/** core/reasons/media.ts finds the next step by the status in these words. */
 function statusWords(status: number): string {
   if (status === 202) return 'answered 202: it is still making the file.'
   if (status < 400) return `answered ${status}, which holds no file.`

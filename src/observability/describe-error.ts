@@ -10,7 +10,7 @@ interface DescribedError {
 
 const DEEPEST_CAUSE = 5
 
-// Of PostgreSQL: values that do not fit, and constraints that they break. The words quote the values.
+// Codes of PostgreSQL for values that do not fit, and for broken constraints. The texts of these errors quote the values.
 const QUOTES_VALUES = /^2[23]/
 
 /**

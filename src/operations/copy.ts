@@ -31,7 +31,7 @@ export interface CopyProgress {
 export interface CopiedCount {
   readonly table: string
   readonly rows: number
-  /** Of the text of all its rows, the same on both sides. */
+  /** The hash of the text of all its rows, the same on both sides. */
   readonly sha256: string
 }
 

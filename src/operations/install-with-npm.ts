@@ -48,7 +48,7 @@ export async function installWithNpm(folder: string): Promise<void> {
   if (exitCode !== 0) throw new Refusal('program_failed', explain(outputs.join('')))
 }
 
-/** Of npm that could not be started, or did not end. */
+/** The refusal when npm could not be started, or did not end. */
 function refusalOf(error: unknown): Refusal | null {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (code === 'ENOENT')

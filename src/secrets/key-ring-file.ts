@@ -63,7 +63,7 @@ export class KeyRingFile implements KeySource {
     if (keySet) return keySet
     throw new Refusal(
       'key_ring_unusable',
-      `The key ring ${this.place} is damaged, so that no secret can be opened. Restore it from its own backup, or copy it from another machine of this installation.`,
+      `The key ring ${this.place} is damaged, so no secret can be opened. Restore it from its own backup, or copy it from another machine of this installation.`,
     )
   }
 
@@ -183,7 +183,7 @@ export class KeyRingFile implements KeySource {
     }
     throw new Refusal(
       'key_ring_unusable',
-      `Other users of this machine may read the key ring ${this.place}. Take that from them: chmod 600 ${this.place}`,
+      `Other users of this machine may read the key ring ${this.place}. Close it to them: chmod 600 ${this.place}`,
     )
   }
 

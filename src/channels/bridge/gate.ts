@@ -14,11 +14,11 @@ const FIRST_REST_MS = 5_000
 const LONGEST_REST_MS = 5 * 60_000
 /** So many attempts in a row without a complete answer close the gate. A single one may be chance. */
 const BROKEN_IN_A_ROW = 2
-// Of connections that this process has not sent for lately.
+// How many connections are remembered that this process has not sent for lately.
 const MOST_KEPT = 10_000
 
 interface Door {
-  /** Of the settings that it was opened with. */
+  /** The key of the settings that it was opened with. */
   readonly settingsKey: string
   /** When the adapter last signed an answer; null when it is not known to be ready. */
   provenAt: number | null

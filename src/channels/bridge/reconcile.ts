@@ -31,7 +31,7 @@ export async function findEvidence(parts: ReconcileParts, open: OpenQuestion): P
     const echo = await parts.echoes.find(open)
     return echo.kind === 'nothing-yet' ? await askAdapter(parts, open) : echo
   } catch {
-    // Storage is away, and says so itself. It is asked again.
+    // Storage logs by itself that it is away. It is asked again.
     return NOTHING_YET
   }
 }

@@ -72,7 +72,7 @@ export class DueLoop {
     try {
       delayMs = await this.#applyDue(events)
     } catch {
-      // Storage is away, and says so itself. All that was found is found again.
+      // Storage logs by itself that it is away. All that was found is found again.
     }
     // Jittered, so that workers which started together do not all find the same.
     const jitter = 0.75 + this.#clock.random() / 2

@@ -17,9 +17,9 @@ export interface ReportOf<Report> {
 interface ReportQueueParts<Report> {
   readonly memory: ChannelState
   readonly clock: Clock
-  /** Applies one report. `later`: it is too early, and is tried again. Rejects when storage is away, which is the same. */
+  /** Applies one report. `later`: it is too early and is tried again, as it is when this rejects because storage is away. */
   readonly apply: (given: ReportOf<Report>, events: ChannelEvents) => Promise<'done' | 'later'>
-  /** Null for what this version cannot read: it must not keep what comes after it from being applied. */
+  /** Null if this version cannot read it. Such a report must not stop those after it. */
   readonly read: (value: unknown) => Report | null
   /** One was too early for so long that it is dropped. */
   readonly onGivenUp: (report: Report) => void
@@ -27,7 +27,7 @@ interface ReportQueueParts<Report> {
 
 /** The kind of ChannelState in which they wait. */
 const REPORT_KIND = 'callback'
-// At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
+// Storage commits all that comes in one turn together, and sending must not wait long for that commit.
 const MOST_AT_ONCE = 100
 // Networks report for days. What is too early for that long will never find its attempt ended.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
@@ -37,7 +37,7 @@ const SHORTEST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 60_000
 // A first report often comes before the outcome of our own call is recorded, and would be too early then.
 const LEFT_FOR_THE_CALL_MS = 50
-// Of one entry. A query reads up to 200 entries, so 200 full ones are 3 MB.
+// The most in one entry. A query reads up to 200 entries, so 200 full ones are 3 MB.
 const MOST_CHARACTERS = 16_384
 
 interface Stored {

@@ -45,7 +45,7 @@ export class StateCleanup {
         found = Math.max(found, old.length)
       }
     } catch {
-      // Storage is away, and says so itself.
+      // Storage logs by itself that it is away.
     }
     this.#scheduleQuery(found === MOST_AT_ONCE ? NEXT_QUERY_AFTER_MS : QUERY_EVERY_MS)
   }

@@ -47,7 +47,7 @@ export function createSandbox(parts: SandboxParts): Channel {
     send: (handover, signal, stillHolds) =>
       sendToSandbox({ ...parts, inbox, receipts }, handover, { signal, stillHolds }),
     reconcile: (open) =>
-      // Storage is away, and says so itself: what is not known now may be known later.
+      // Storage logs by itself that it is away. What is not known now may be known later.
       findAttempt({ inbox, receipts, clock: parts.clock }, open).catch(() => ({ kind: 'nothing-yet' })),
   }
 }

@@ -100,7 +100,7 @@ export class SandboxReceipts {
       for (const entry of overdue) void this.#report(entry)
       if (overdue.length === MOST_AT_ONCE) delayMs = NEXT_QUERY_AFTER_MS
     } catch {
-      // Storage is away, and says so itself.
+      // Storage logs by itself that it is away.
     }
     // Jittered, so that workers which started together do not all find the same.
     const jitter = 0.75 + this.#clock.random() / 2

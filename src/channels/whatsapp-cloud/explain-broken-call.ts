@@ -28,7 +28,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS',
 }
 
-/** Of the error itself, or of the first of several tries to connect. */
+/** The code of the error itself, or of the first of several tries to connect. */
 function codeOf(error: unknown): string | null {
   for (const each of [error, ...innerOf(error)]) {
     const code = typeof each === 'object' && each !== null && 'code' in each ? each.code : null

@@ -78,7 +78,7 @@ export class NumberMemory implements NumberNews {
     if (this.#reading.has(connectionId)) return
     this.#reading.add(connectionId)
     this.read(connectionId)
-      // Storage is away, and says so itself.
+      // Storage logs by itself that it is away.
       .catch(() => {})
       .finally(() => this.#reading.delete(connectionId))
   }

@@ -14,7 +14,7 @@ export interface Upload {
   readonly uploadedAt: Instant
 }
 
-/** Of which content under which number an upload is. */
+/** Identifies an upload: which content, under which number. */
 export interface UploadKey {
   readonly connectionId: ConnectionId
   readonly phoneNumberId: string

@@ -3,11 +3,11 @@ import type { Evidence, OpenQuestion } from '../../core/ports/channel.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import { wireIdOf } from './wire-id.ts'
 
-/** By wire id: the message. */
+/** The message, by its wire id. */
 export const MESSAGE_KIND = 'message'
-/** By attempt: whether it may have been written, or will never be. */
+/** Whether an attempt may have written its message or never will, by the attempt. */
 export const ATTEMPT_KIND = 'attempt'
-/** By message: a receipt came while its attempt was open. */
+/** That a receipt came while the attempt was open, by the message. */
 export const TAKEN_KIND = 'taken'
 
 const DAY_MS = 24 * 3_600_000
@@ -22,7 +22,7 @@ export const EVIDENCE_WAIT_MS = 90_000
 
 type Attempt = Pick<OpenQuestion, 'connectionId' | 'messageId' | 'attemptNumber'>
 
-/** What is known of attempts, whichever worker made them. */
+/** What is stored about attempts, whichever worker made them. */
 export class Attempts {
   readonly #memory: ChannelState
 
@@ -30,7 +30,7 @@ export class Attempts {
     this.#memory = memory
   }
 
-  /** Durable when it resolves. False when it was denied before: then nothing of it may be written. */
+  /** Durable when it resolves. False if the attempt was denied before: then its message must not be written. */
   async begin(attempt: Attempt, now: Instant, isWanted: () => boolean): Promise<boolean> {
     const { connectionId, messageId } = attempt
     const message = { connectionId, key: wireIdOf(attempt), value: messageId, at: now, remindAt: now + MESSAGE_KEPT_MS }
@@ -44,7 +44,7 @@ export class Attempts {
   /** What became of an attempt that has ended without a result. */
   async reconcile(open: OpenQuestion, now: Instant): Promise<Evidence> {
     const { connectionId, messageId } = open
-    // Its worker may only be slow. Whichever comes first decides: what is denied is not written any more.
+    // The worker may only be slow. Whichever is stored first decides: a denied attempt never writes its message.
     const isDenied = await this.#decide(open, DENIED, { now, isWanted: () => true })
     const entry = isDenied ? null : await this.#memory.find(ATTEMPT_KIND, connectionId, keyOf(open))
     if (isDenied || entry?.value === DENIED) return { kind: 'not-sent', words: 'it had not been handed over yet' }

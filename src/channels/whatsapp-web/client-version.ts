@@ -1,18 +1,18 @@
 import type { Clock } from '../../core/ports/clock.ts'
 import type { GuardedCall } from '../../core/ports/guarded-call.ts'
 
-/** As WhatsApp Web numbers itself, such as `2.3000.1043857760`. */
+/** A version of WhatsApp Web, such as `2.3000.1043857760`. */
 export type ClientVersion = `2.3000.${number}`
 
-/** With which version to log in. */
+/** The version to log in with. */
 export interface WantedVersion {
   readonly version: ClientVersion
-  /** Not a newer one of the library either. */
+  /** True: exactly this one. False: the library's own version, if that is newer. */
   readonly isExact: boolean
 }
 
 interface VersionsParts {
-  /** As the operator has set it; null: not. */
+  /** The version that the operator has set; null: none. */
   readonly set: ClientVersion | null
   /** Where sessions log in. */
   readonly url: string
@@ -26,7 +26,7 @@ export const VERSION_REFUSED = 405
 const ASKED_AGAIN_MS = 6 * 3_600_000
 const ANSWERS_WITHIN_MS = 15_000
 const MOST_BYTES = 1_000_000
-// What the device is linked as is a browser, and only browsers get this file.
+// Only browsers get this file, and the device is linked as a browser.
 const HEADERS = {
   'user-agent':
     'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
@@ -46,7 +46,7 @@ export class ClientVersions {
     this.#parts = parts
   }
 
-  /** `lastLogin`: with which version the session logged in last. Null: with the library's own. */
+  /** `lastLogin`: the version that the session logged in with last. Null: the library's own. */
   choose(lastLogin: ClientVersion | null): WantedVersion | null {
     const { set } = this.#parts
     if (set) return { version: set, isExact: true }
@@ -54,7 +54,7 @@ export class ClientVersions {
     return version && { version, isExact: false }
   }
 
-  /** Nothing is asked for any more. */
+  /** Ends a running request and makes no more. */
   stop(): void {
     this.#stopped.abort()
   }

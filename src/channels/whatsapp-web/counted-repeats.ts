@@ -4,14 +4,14 @@ import type { SocketOwner } from './thread/host.ts'
 interface RepeatsParts {
   readonly contents: SentContents
   readonly isBlocked: (to: string) => boolean | Promise<boolean>
-  /** Whether it is still the line that asks. */
+  /** Whether the line that asks is still in use. */
   readonly isCurrent: () => boolean
 }
 
-// A device that could not read it twice more never will.
+// A device that cannot read two repeats either never will.
 const MOST_REPEATS = 2
 
-/** How often devices that could not read a message are sent it again. */
+/** Sends a message again to devices that could not read it, and counts how often. */
 export function countedRepeats(parts: RepeatsParts): Pick<SocketOwner, 'findRepeat' | 'mayRepeat'> {
   const { contents, isBlocked, isCurrent } = parts
   const findRepeat = (wireId: string, device: string) => contents.findRepeat(wireId, device, MOST_REPEATS)
@@ -21,9 +21,9 @@ export function countedRepeats(parts: RepeatsParts): Pick<SocketOwner, 'findRepe
       const content = await findRepeat(wireId, device)
       if (!content || (await isBlocked(content.to))) return false
       if (!(await contents.countRepeat(wireId, device, MOST_REPEATS))) return false
-      // Another line has begun, and may have found the number from before.
+      // Another line may have counted from the number before this one.
       if (!isCurrent()) throw new Error('this line is not used any more')
-      // Once more, because a commit may take long (G13).
+      // Checked once more, because the commit may have taken long (G13).
       return !(await isBlocked(content.to))
     },
   }

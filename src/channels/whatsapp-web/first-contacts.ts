@@ -16,13 +16,13 @@ export const LOCK_KIND = CONTACT_LOCK_KIND.slice('whatsapp-web.'.length)
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-// After a year of silence WhatsApp may take the recipient for a new one, too.
+// After a year of silence WhatsApp itself may take the recipient for a new one.
 const CONTACT_KEPT_MS = 365 * DAY_MS
 const LOCK_OF_UNKNOWN_LENGTH_MS = DAY_MS
 const ASKED_AGAIN_MS = 10 * 60_000
-// More than clocks differ. What lies further ahead was noted by a clock that ran ahead.
+// Clocks differ by less than this. A time further ahead was noted by a clock that was wrong.
 const MOST_AHEAD_MS = HOUR_MS
-/** A message is decided again by then, when what is needed has been read. */
+/** After this time a message is decided again. What is needed for that has been read by then. */
 const SOON_MS = 1_000
 // Far more than may be allowed in a day.
 const MOST_FIRSTS = 2_000
@@ -48,8 +48,8 @@ interface Lock {
 }
 
 /**
- * To how many people a number writes for the first time, and whether WhatsApp lets it. Each message to a new recipient that is
- * tried while WhatsApp locks them makes the lock longer, so none is tried. Known recipients go on.
+ * Counts the people to whom a number writes for the first time, and knows whether WhatsApp allows it. Each try during a lock of
+ * WhatsApp's makes that lock longer, so messages to new recipients wait for its end. Known recipients go on.
  */
 export class FirstContacts {
   readonly #parts: FirstContactsParts
@@ -59,7 +59,7 @@ export class FirstContacts {
     this.#parts = parts
   }
 
-  /** From memory. What is not known yet is read: `check` waits for it. */
+  /** Answers from memory, and starts to read what is not known yet: `check` waits for that. */
   delayOf({ connectionId, to, settings }: Next, now: Instant): RateLimitDelay | null {
     const of = this.#of(connectionId)
     if (!of.isLoaded) return null
@@ -109,9 +109,9 @@ export class FirstContacts {
     return this.#of(connectionId).find(to)
   }
 
-  /** So that it is known when the first message comes. */
+  /** Asks in advance, so that the answer is there when the first message comes. */
   open(connectionId: ConnectionId): void {
-    // Storage is away, and says so itself: the first message asks again.
+    // Storage logs by itself that it is away. The first message asks again.
     this.#of(connectionId).load().catch(ignore)
   }
 
@@ -138,7 +138,7 @@ export class FirstContacts {
   }
 }
 
-/** Of one connection, as long as this worker holds its lane. */
+/** The first contacts of one connection, as long as this worker holds its lane. */
 class OfConnection {
   readonly #id: ConnectionId
   readonly #parts: FirstContactsParts
@@ -167,7 +167,7 @@ class OfConnection {
   lockAt(now: Instant): Lock | null {
     const lock = this.#lock
     const latest = now + LOCK_OF_UNKNOWN_LENGTH_MS
-    // A clock that ran ahead has guessed its end.
+    // The end was guessed by a clock that ran ahead.
     if (lock && !lock.isEndSaid && lock.until > latest) void this.#setLock({ ...lock, until: latest })
     return this.#lock && this.#lock.until > now ? this.#lock : null
   }
@@ -199,7 +199,7 @@ class OfConnection {
     const at = clock.now()
     for (const [other, since] of this.firsts) if (since <= at - DAY_MS) this.firsts.delete(other)
     const wasFirst = this.firsts.has(to)
-    // Counted until it turns out to be known, so that the next message is decided with it.
+    // Counted at once, so that the next message is decided with it. Taken off again if the recipient turns out to be known.
     if (!wasFirst) this.firsts.set(to, at)
     try {
       const entry = { connectionId: this.#id, key: to, value: '', at }
@@ -210,7 +210,7 @@ class OfConnection {
       if (isNew) await memory.add(FIRST_CONTACT_KIND, { ...entry, remindAt: at + DAY_MS })
       else if (!wasFirst) this.firsts.delete(to)
     } catch {
-      // Storage is away, and says so itself. It counts here until the lane is another worker's.
+      // Storage logs by itself that it is away. The contact counts in memory as long as this worker has the lane.
     }
   }
 
@@ -218,7 +218,7 @@ class OfConnection {
     if (this.#lock) this.#lock = { ...this.#lock, askedAt: this.#parts.clock.monotonic() }
   }
 
-  /** Also when WhatsApp says nothing of it. */
+  /** Locks even if WhatsApp says nothing about a lock: it has refused a message as if there were one. */
   async lock(answer: ContactLock | null, now: Instant): Promise<Lock> {
     const isSaid = answer?.isActive ?? false
     const isEndSaid = isSaid && answer?.until != null
@@ -230,7 +230,7 @@ class OfConnection {
 
   async refresh(answer: ContactLock, now: Instant): Promise<void> {
     if (answer.isActive && answer.until !== null) await this.lock(answer, now)
-    // One that WhatsApp never spoke of ends by time alone.
+    // A lock that WhatsApp never confirmed ends by time alone.
     else if (!answer.isActive && this.#lock?.isSaid) await this.#setLock(null)
   }
 
@@ -248,7 +248,7 @@ class OfConnection {
       const entry = { connectionId: this.#id, key: String(until), value, at: clock.now() }
       await memory.add(LOCK_KIND, { ...entry, remindAt: until })
     } catch {
-      // Storage is away, and says so itself. After a restart one message may find out again.
+      // Storage logs by itself that it is away. After a restart one message may have to find out again.
     }
   }
 

@@ -149,7 +149,7 @@ interface ReconcileParts {
 }
 
 async function reconcile({ attempts, contacts, clock }: ReconcileParts, open: OpenQuestion): Promise<Evidence> {
-  // Storage is away, and says so itself: what is not known now may be known later.
+  // Storage logs by itself that it is away. What is not known now may be known later.
   const evidence = await attempts.reconcile(open, clock.now()).catch(() => ({ kind: 'nothing-yet' }) as const)
   if (evidence.kind === 'accepted') await contacts.noteSent(open, evidence)
   if (evidence.kind === 'nothing-ever') await contacts.noteSent(open, { kind: 'unknown' })
@@ -220,7 +220,7 @@ class HeldSessions implements ChannelSessions {
     this.#sessions.get(connectionId)?.requested()
   }
 
-  /** While the lane is held. A session that becomes ready begins with it. */
+  /** Sweeps each day while the lane is held, and once when the session becomes ready. */
   #sweepDaily(lane: HeldLane, session: WebSession): void {
     const cancel = this.#parts.clock.after(SWEPT_EVERY_MS, () => {
       void this.#sweep(lane, session)
@@ -231,7 +231,7 @@ class HeldSessions implements ChannelSessions {
 
   async #sweep(lane: HeldLane, session: WebSession): Promise<void> {
     const { store, clock } = this.#parts
-    // Also of a session that is not ready for weeks. What cannot be opened now, is swept later.
+    // A session that is not ready, maybe for weeks, is swept as well. If it cannot be opened now, it is swept later.
     const stored = readyOf(session) ? null : await StoredSession.open(store, lane, () => {}).catch(() => null)
     const contents = readyOf(session)?.contents ?? (stored && new SentContents(stored, clock))
     await contents?.sweep()
@@ -252,7 +252,7 @@ class HeldSessions implements ChannelSessions {
     this.#noteFailure(lane, await session.close({ remove }))
   }
 
-  /** That a lane is lost is noticed only by asking. */
+  /** Nothing reports that a lane was lost, so this asks again and again. */
   #whenLost(lane: HeldLane, lost: () => void): () => void {
     let cancel = () => {}
     const again = () => {

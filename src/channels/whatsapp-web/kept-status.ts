@@ -2,7 +2,7 @@ import type { Instant } from '../../core/ids.ts'
 import type { SessionStatus } from './close-code.ts'
 import type { StoredSession } from './stored-session.ts'
 
-/** What keeps a session closed over restarts, and for how long yet; null: nothing does. */
+/** The stored status that keeps a session closed after a restart, and for how long; null: there is none. */
 export async function readKeptStatus(
   stored: StoredSession,
   now: Instant,
@@ -16,7 +16,7 @@ export async function readKeptStatus(
   return null
 }
 
-/** Keeps what must outlast a restart. Whether the session is that of the device before now. */
+/** Stores a status that must outlast a restart. Returns whether the session is now that of the former device. */
 export async function keepStatus(stored: StoredSession, status: SessionStatus): Promise<boolean> {
   try {
     if (status.name === 'unlinked') {
@@ -25,7 +25,7 @@ export async function keepStatus(stored: StoredSession, status: SessionStatus): 
     }
     if (status.name === 'taken-elsewhere' || status.name === 'banned') await stored.keepStatus(status)
   } catch {
-    // Storage is away, and says so itself. The next login brings the same code again.
+    // Storage logs by itself that it is away. The next login brings the same code again.
   }
   return false
 }

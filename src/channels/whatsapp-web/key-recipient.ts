@@ -1,7 +1,7 @@
 /** WhatsApp's own ids of people, which are no numbers, lead to the number by this entry of the library's. */
 const MAPPING_KIND = 'lid-mapping'
 const TO_NUMBER = '_reverse'
-// Of addresses of encrypted sessions: `USER_1.DEVICE` is of such an id, `NUMBER.DEVICE` of a number.
+// The address of an encrypted session: `USER_1.DEVICE` is of an id of WhatsApp's own, `NUMBER.DEVICE` of a number.
 const ADDRESS = /^(\d+)(_\d+)?\.\d+$/
 
 interface KeyPlace {

@@ -12,13 +12,13 @@ interface LoginLimits {
 }
 
 /**
- * Few sessions of a process log in at once: after a restart hundreds want to, and each costs a tenth of a second of a core. And few
- * begin in a second, however fast the machine is: WhatsApp sees them come from one address.
+ * Lets few sessions of a process log in at once: after a restart there may be hundreds, and each login takes a core for a tenth of
+ * a second. Also limits how many begin in a second, because WhatsApp sees all of them come from one address.
  */
 export class LoginTurns {
   readonly #limits: LoginLimits
   readonly #waiting: (() => void)[] = []
-  /** When the last turns began, as many as may in a second. */
+  /** When the last turns began; as many as may begin in a second. */
   readonly #begunAt: number[] = []
   #running = 0
   #isStopped = false
@@ -28,7 +28,7 @@ export class LoginTurns {
     this.#limits = limits
   }
 
-  /** Resolves with what ends the turn; calling it twice is harmless. */
+  /** Resolves with a function that ends the turn. Calling it twice is harmless. */
   async take(): Promise<() => void> {
     await new Promise<void>((resolve) => {
       this.#waiting.push(resolve)

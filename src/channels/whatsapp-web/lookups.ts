@@ -5,18 +5,18 @@ import type { Found } from './thread/messages.ts'
 
 // A first contact takes some ten milliseconds and two round trips.
 const ANSWERED_WITHIN_MS = 500
-// For the next attempt of the message that asked.
+// Long enough for the next attempt of the same message.
 const KEPT_MS = 60_000
 
 interface Lookup {
   readonly running: Promise<Found>
-  /** By the monotonic clock. Not a timer, which would keep a process that has stopped from ending. */
+  /** By the monotonic clock. Not a timer, because a timer would keep a stopped process alive. */
   forgottenAt: number
 }
 
 /**
- * Looks up recipients for attempts, which must not be open for long: the number may be blocked meanwhile. A slow look-up goes on
- * without its attempt, and the next one has the result.
+ * Looks up recipients for attempts. An attempt must not be open for long, because its recipient may be blocked meanwhile. So it
+ * does not wait for a slow look-up, whose result the next attempt gets.
  */
 export class Lookups {
   readonly #clock: Clock
@@ -58,7 +58,7 @@ export class Lookups {
 }
 
 function begin(socket: Pick<HostedSocket, 'find'>, to: string): Lookup {
-  // Rejects when the thread ended, and then nothing was written.
+  // It rejects when the thread has ended. Then nothing was written.
   const running = socket.find(to).catch((): Found => ({ kind: 'unanswered' }))
   return { running, forgottenAt: Number.POSITIVE_INFINITY }
 }

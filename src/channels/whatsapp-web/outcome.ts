@@ -5,16 +5,16 @@ import type { Found, RelayEnd } from './thread/messages.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const SOON_MS = 1_000
-// A person has to do something. Asking again now and then finds out that it is done.
+// A person has to do something. Trying again now and then finds out that it is done.
 const PERSON_ACTS_MS = 10 * MINUTE_MS
 // Another worker may have the packages, and take the lane over.
 const ASK_OTHERS_MS = 5_000
-/** A known recipient refused so often in a row is not about that recipient. */
+/** After this many refusals in a row of messages to known recipients, the cause is the number and not the recipient. */
 const REFUSALS_OF_KNOWN = 3
-/** Nor is what so many recipients in a row are refused for. */
+/** The same for refusals of messages to this many recipients in a row. */
 const REFUSED_RECIPIENTS = 3
 
-/** What is known where WhatsApp has refused a message. */
+/** What is known when WhatsApp has refused a message. */
 export interface RefusalFacts {
   readonly now: number
   /** Until when first contacts are locked; null where it was refused for something else. */
@@ -25,7 +25,7 @@ export interface RefusalFacts {
   readonly isKnown: boolean
   /** How many messages in a row it has refused with this code, this one included. */
   readonly inARow: number
-  /** To how many recipients they were. */
+  /** How many recipients these messages were to. */
   readonly recipientsInARow: number
   /** How often it has asked for a slower pace to this recipient since it last took a message, this time included. */
   readonly timesTooFast: number
@@ -33,7 +33,7 @@ export interface RefusalFacts {
   readonly timesOfForm: number
 }
 
-/** Which state of the session keeps a message from being sent. */
+/** The failure of a message that cannot be sent because of the status of its session. */
 export function failureOfStatus(status: SessionStatus, now: number): Failure {
   switch (status.name) {
     case 'connecting':
@@ -64,7 +64,7 @@ export function interrupted(): Failure {
   return of('transient', 'call_interrupted')
 }
 
-/** It goes on by itself, and the next attempt has the answer. */
+/** The look-up goes on, and the next attempt has its result. */
 export function lookingUp(): Failure {
   return { ...of('recipient', 'recipient_lookup'), retryAfterMs: SOON_MS }
 }
@@ -74,7 +74,7 @@ export function mediaNotReady(): Failure {
   return of('transient', 'media_not_ready')
 }
 
-/** To a new recipient, who may not be written to yet. */
+/** The failure of a message to a new recipient, who may not be written to yet. */
 export function deferred({ until, reason, words }: RateLimitDelay, now: number): Failure {
   return { ...of('recipient', reason), words, retryAfterMs: Math.max(SOON_MS, until - now) }
 }
@@ -83,7 +83,7 @@ export function storageAway(): Failure {
   return of('transient', 'storage_unavailable')
 }
 
-/** `networkId`: under which WhatsApp knows the message. */
+/** `networkId`: the id by which WhatsApp knows the message. */
 export function outcomeOfRelay(end: RelayEnd, networkId: string, facts: RefusalFacts): Outcome {
   switch (end.kind) {
     case 'acked':
@@ -103,7 +103,7 @@ const WITHOUT_ANSWER: Readonly<Record<Extract<RelayEnd, { kind: 'unanswered' }>[
   cancelled: 'it was interrupted before the answer of WhatsApp came',
 }
 
-/** The words of the outcome when the thread ended that had the message. */
+/** The outcome when the thread ended that had the message. */
 export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.closed }
 
 function failureOfCode(error: string, facts: RefusalFacts): Failure {
@@ -114,7 +114,7 @@ function failureOfCode(error: string, facts: RefusalFacts): Failure {
       const lockMs = Math.max(SOON_MS, (lockedUntil ?? now) - now)
       if (isKnown && isLockSaid && inARow >= REFUSALS_OF_KNOWN)
         return { ...ofConnection('number_restricted', Math.min(lockMs, HOUR_MS)), words }
-      // A new one is held back by the lock from now on, without another try. That wait says until when, also beyond an hour.
+      // A message to a new recipient now waits for the lock without another try. That wait has its end, even beyond an hour.
       return { ...of('recipient', 'first_contacts_locked'), words, retryAfterMs: isKnown ? lockMs : SOON_MS }
     }
     case '479':

@@ -11,9 +11,9 @@ import { WRONG_DEVICES } from './thread/devices.ts'
 const LOCKED = '463'
 const TOO_FAST = '429'
 
-// Far more than are tried again at a time.
+// Far more messages or recipients than are tried again at one time.
 const MOST_COUNTED = 1_000
-// More than make a difference.
+// A higher count makes no difference.
 const MOST_RECIPIENTS = 10
 
 const NO_LOCK = { until: null, isSaid: false } as const
@@ -22,7 +22,7 @@ interface OfConnection {
   /** The last code, and how many messages in a row it has refused. */
   readonly code: string
   readonly inARow: number
-  /** Those of the messages. */
+  /** The recipients of these messages. */
   readonly recipients: Set<string>
 }
 
@@ -32,7 +32,7 @@ interface RefusalsParts {
   readonly note: (event: JournalEvent) => void
 }
 
-/** What WhatsApp has refused lately. Forgotten with the process: then it is counted anew. */
+/** Counts what WhatsApp has refused lately. In memory: a new process starts at zero. */
 export class Refusals {
   readonly #clock: Clock
   readonly #contacts: FirstContacts
@@ -97,7 +97,7 @@ export class Refusals {
   }
 }
 
-/** How often something happened. What has not happened for the longest time is forgotten first. */
+/** Counts by key. When it is full, it forgets the key that was counted longest ago. */
 class Counts<Key> {
   readonly #times = new Map<Key, number>()
 

@@ -29,7 +29,7 @@ export async function readReportedFacts({ memory, id, settings, now }: Reported)
   return facts
 }
 
-/** Of which only an end that WhatsApp has named is shown as its own. */
+/** An end is shown as WhatsApp's only if WhatsApp has named it. */
 function lockText({ until, isSaid, isEndSaid }: Lock, now: Instant): string {
   const end = shortTime(until, now)
   if (isEndSaid) return `Locked by WhatsApp until ${end}`

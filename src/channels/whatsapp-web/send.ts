@@ -35,7 +35,7 @@ interface Limits {
   readonly stillHolds: StillHolds
 }
 
-// The lane has checked right before that the recipient is not blocked. What is not written by then, this attempt never writes (G13).
+// The lane has just checked that the recipient is not blocked. An attempt that has not written its message by then never does (G13).
 const LEAVES_WITHIN_MS = 1_000
 // Short, because it is part of that second.
 const TYPES_LEAST_MS = 300
@@ -53,7 +53,7 @@ export async function sendByWhatsApp(
   const ready = stateOf(session)
   if (!mayLeave()) return rejected(interrupted())
   if ('name' in ready) return rejected(failureOfStatus(ready, clock.now()))
-  // The lane asks from memory, and what it needs may have been read only now.
+  // The lane decided from memory, and what it needed may have been read only after that.
   const delay = await contacts.check(handover).catch(() => 'storage-away' as const)
   if (delay === 'storage-away') return rejected(storageAway())
   if (delay) return rejected(deferred(delay, clock.now()))

@@ -7,7 +7,7 @@ interface SentContent {
   /** The recipient's number as it was given. */
   readonly to: string
   readonly fields: MessageFields
-  /** By device: how often it was sent again, because the device could not read it. */
+  /** How often it was sent again to each device that could not read it. */
   readonly repeats: Readonly<Record<string, number>>
 }
 
@@ -18,14 +18,14 @@ const WEEK_KIND = 'content-week'
 type Kind = (typeof KINDS)[number]
 
 /**
- * What messages were sent as, by wire id, for one to two weeks: each attempt has the same content, because phones show a message
- * that comes again only once; and a device that could not read one asks for it. Of two kinds of keys each has the contents of one
- * week, so that those of a week before can be removed at once.
+ * What messages were sent as, by wire id, for one to two weeks. Each attempt must have the same content, because phones show a
+ * repeated message only once. A device that could not read a message asks for it again. Even and odd weeks have a kind of key
+ * each, so that the contents of an old week can be removed at once.
  */
 export class SentContents {
   readonly #stored: StoredSession
   readonly #clock: Clock
-  /** The weeks of which the kinds have no older contents, or soon have none. */
+  /** The weeks whose kinds have been emptied of older contents, or are being emptied. */
   readonly #begun = new Map<number, Promise<void>>()
   #counted: Promise<unknown> = Promise.resolve()
 
@@ -41,7 +41,7 @@ export class SentContents {
     await this.#write(kindOf(week), wireId, { to, fields, repeats: {} })
   }
 
-  /** Removes what is too old, also of a number that sends nothing any more. Never rejects. */
+  /** Removes what is too old, even if the number sends nothing any more. Never rejects. */
   async sweep(): Promise<void> {
     const week = this.#week()
     try {
@@ -50,7 +50,7 @@ export class SentContents {
         if (entry && Number(entry[1]) < each) await this.#beginWeek(each)
       }
     } catch {
-      // Storage is away, and says so itself.
+      // Storage logs by itself that it is away.
     }
   }
 
@@ -59,15 +59,15 @@ export class SentContents {
     return (await this.#locate(wireId))?.content ?? null
   }
 
-  /** What a device is to be sent again. Null when it was `most` times already, or there is no content. */
+  /** The content for a device that could not read the message. Null after `most` repeats to it, or when there is none. */
   async findRepeat(wireId: string, device: string, most: number): Promise<SentContent | null> {
     const content = await this.find(wireId)
     return content && timesOf(content, device) < most ? content : null
   }
 
-  /** Counts that a device is sent the message once more. False when it was `most` times already, or there is no content. */
+  /** Counts one more repeat to a device. False after `most` of them, or when there is no content. */
   countRepeat(wireId: string, device: string, most: number): Promise<boolean> {
-    // One after the other: two at once would find the same number, and both would be sent as the last one.
+    // One after the other: two at once would read the same count, and one repeat too many would be sent.
     const counted = this.#counted.then(() => this.#count(wireId, device, most))
     this.#counted = counted.catch(() => {})
     return counted
@@ -95,7 +95,7 @@ export class SentContents {
     return this.#stored.writeAbout(content.to, [kind, wireId, JSON.stringify(content)])
   }
 
-  /** Once for all that ask together: to empty it again would remove what one of them has kept meanwhile. */
+  /** Runs once for all callers: emptying it again would remove what one of them has stored meanwhile. */
   #beginWeek(week: number): Promise<void> {
     const known = this.#begun.get(week)
     if (known) return known

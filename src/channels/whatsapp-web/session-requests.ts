@@ -12,7 +12,7 @@ import type { ThreadHost } from './thread/host.ts'
 /** Why WhatsApp may not know that a device was unlinked. */
 export type UnlinkObstacle = SessionStatus['name'] | typeof UNANSWERED
 
-/** The session that people want something of: see `WebSession`. */
+/** The session that the requests are about: see `WebSession`. */
 interface RequestedSession {
   connectNow(): Promise<void>
   whenReady(mostMs: number, signal: AbortSignal): Promise<{ readonly socket: unknown } | SessionStatus>
@@ -32,7 +32,7 @@ interface RequestsParts {
   readonly session: RequestedSession
 }
 
-// A person waits for it. That they cancel or stop watching is noticed as soon.
+// A person waits for the result, and must be able to cancel as quickly.
 const CHECKED_EVERY_MS = 2_000
 const LOGIN_WITHIN_MS = 60_000
 // What the lane waits for while its session is not ready.
@@ -46,7 +46,7 @@ const WAITS = [
   'session_unreadable',
 ]
 
-/** Carries out what people want of a session, one request at a time, while this worker holds the lane. */
+/** Carries out what people request of a session, one request at a time, while this worker holds the lane. */
 export class SessionRequests {
   readonly #parts: RequestsParts
   #running: { readonly id: string; readonly abort: AbortController; readonly done: Promise<void> } | null = null
@@ -57,10 +57,10 @@ export class SessionRequests {
     this.#parts = parts
   }
 
-  /** Something is wanted, or is not wanted any more. */
+  /** A request was made or cancelled. */
   check(): void {
     this.#checking ??= this.#check()
-      // Storage is away, and says so itself. The lane asks again.
+      // Storage logs by itself that it is away. The lane asks again.
       .catch(() => {})
       .finally(() => {
         this.#checking = null
@@ -112,7 +112,7 @@ export class SessionRequests {
     return () => cancel()
   }
 
-  /** What a phone has confirmed is brought to its end even if it is no longer watched. */
+  /** A link that the phone has confirmed is finished even if nobody watches any more. */
   async #watch(request: SessionRequest): Promise<void> {
     const { state } = request.progress
     const isConfirmed = state === 'confirmed' || state === 'logging-in'
@@ -122,7 +122,7 @@ export class SessionRequests {
 
   async #carryOut(request: SessionRequest, signal: AbortSignal): Promise<void> {
     const { session, host } = this.#parts
-    // What cannot be read can be unlinked, too.
+    // A session that cannot be read can be unlinked as well.
     const wasLinked = request.kind !== 'unlink' && (await session.wasLinkedBy(request.id))
     if (!wasLinked && request.watchedUntil <= this.#parts.clock.now()) await this.#end(request, { end: 'unwatched' })
     else if (!host.isInstalled()) await this.#end(request, { end: 'not-installed' })

@@ -3,7 +3,7 @@ import type { StoredSession } from './stored-session.ts'
 
 const VERSION_KIND = 'version'
 
-/** With which version one session logs in, over restarts. */
+/** The version with which one session logs in, also after a restart. */
 export class SessionVersion {
   readonly #versions: ClientVersions
   /** Chosen last. */
@@ -21,10 +21,10 @@ export class SessionVersion {
     return this.wanted
   }
 
-  /** WhatsApp took it. The library's own is not kept, because the next library has a newer one. */
+  /** Stores the version of a successful login. The library's own is not stored, because the next library has a newer one. */
   keep(stored: StoredSession, taken: string): void {
     if (this.wanted?.version !== taken || this.wanted.isExact || taken === this.#last) return
-    // Only a hint: without it, it is asked for again.
+    // Only a hint: without it, WhatsApp is asked again.
     stored.writeKeys([[VERSION_KIND, '', this.wanted.version]]).catch(() => {})
   }
 

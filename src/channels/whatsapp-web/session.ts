@@ -25,7 +25,7 @@ export interface ReadySession {
   readonly relay: (order: SocketOrder, mayLeave: () => boolean) => Promise<RelayEnd>
 }
 
-/** Undefined: of a number that was never linked. */
+/** `session` is undefined for a number that was never linked. */
 export function stateOf(session: WebSession | undefined): ReadySession | SessionStatus {
   return session?.state ?? { name: 'unlinked' }
 }
@@ -37,7 +37,7 @@ const NOT_INSTALLED_RETRY_MS = 10_000
 const RESTARTS_COUNTED_MS = 60_000
 // Long enough for a commit on a busy machine, and far shorter than a claim.
 const LEAVES_WITHIN_MS = 250
-// As long as an ack of WhatsApp is waited for.
+// As long as a relay waits for WhatsApp's ack.
 const SENDS_WITHIN_MS = 20_000
 const UNLINKS_WITHIN_MS = 4_000
 
@@ -51,14 +51,14 @@ const UNLINKS_WITHIN_MS = 4_000
  *                                   ▼  │ after a time that follows from WhatsApp's code
  *            BANNED, CLIENT REFUSED, TAKEN ELSEWHERE, NOT INSTALLED, UNREADABLE
  *
- * - Taken elsewhere never ends by itself: two that log in again would put each other out for ever. It is stored, so that a
- *   restart does not end it either.
- * - A socket is used once. What the database refuses to write ends it, because the lane is another worker's then.
+ * - TAKEN ELSEWHERE never ends by itself: two clients that log in again would log each other out for ever. It is stored, so that
+ *   a restart does not end it either.
+ * - A socket is used once. It ends when the database refuses a write, because another worker has the lane then.
  */
 export class WebSession {
   readonly #lane: HeldLane
   readonly #parts: SessionParts
-  /** Of a session that is not ready. */
+  /** Why the session is not ready, if it is not. */
   #status: SessionStatus = CONNECTING
   #ready: ReadySession | null = null
   #noted = ''
@@ -77,7 +77,7 @@ export class WebSession {
   readonly #requests: SessionRequests
   readonly #version: SessionVersion
   #isClosed = false
-  // One step after another: a socket that closes while the next is being opened must not be taken for that one.
+  // Tells sockets apart: one that closes while the next is being opened must not be taken for the next.
   #generation = 0
 
   constructor(lane: HeldLane, parts: SessionParts) {
@@ -96,23 +96,23 @@ export class WebSession {
     void this.#connect()
   }
 
-  /** Ready, or the status that keeps it from that. */
+  /** The ready session, or why it is not ready. */
   get state(): ReadySession | SessionStatus {
     return this.#ready ?? this.#status
   }
 
-  /** It began to log in a short while ago, so it will be ready soon. */
+  /** True shortly after a login has begun: the session will be ready soon. */
   get isLoggingIn(): boolean {
     const sinceMs = this.#parts.clock.monotonic() - this.#connectingSince
     return this.#status.name === 'connecting' && sinceMs < LOGIN_USUALLY_MS
   }
 
-  /** A person wants something of it. */
+  /** A person has asked for something, such as to unlink it. */
   requested(): void {
     this.#requests.check()
   }
 
-  /** Logs in at once, also where that never happens by itself. */
+  /** Logs in at once, even from a status that never ends by itself. */
   async connectNow(): Promise<void> {
     if (this.#ready || this.#socket) return
     this.#cancelRetry()
@@ -126,7 +126,7 @@ export class WebSession {
     return (await stored?.wasLinkedBy(request)) ?? false
   }
 
-  /** A phone has linked a new device, which is used from now on: see `connectNow`. Durable when it resolves. */
+  /** Replaces the device by the one that a phone has just linked. Durable when it resolves. `connectNow` then uses it. */
   async adopt(credentials: string, request: string): Promise<void> {
     const late = Promise.withResolvers<void>()
     const cancel = this.#parts.clock.after(SENDS_WITHIN_MS, late.resolve)
@@ -151,7 +151,7 @@ export class WebSession {
     return isLoggedOut || obstacle === 'unlinked' ? null : (obstacle ?? UNANSWERED)
   }
 
-  /** Nothing of the socket counts any more. Returns whether WhatsApp has said that the device is logged out. */
+  /** Drops the socket; what it still reports is ignored. Returns whether WhatsApp has confirmed the logout. */
   async #leave(how: { readonly logsOut: boolean }): Promise<boolean> {
     this.#generation += 1
     this.#cancelRetry()
@@ -163,7 +163,7 @@ export class WebSession {
     return (await socket?.close(how)) ?? false
   }
 
-  /** The session once it is ready, or the status that keeps it from that, at the latest after `mostMs`. */
+  /** Resolves with the session once it is ready; if it cannot be, or is not within `mostMs`, with its status. */
   async whenReady(mostMs: number, signal: AbortSignal): Promise<ReadySession | SessionStatus> {
     const late = Promise.withResolvers<void>()
     const cancel = this.#parts.clock.after(mostMs, late.resolve)
@@ -190,8 +190,8 @@ export class WebSession {
   }
 
   /**
-   * Nothing can leave any more once it resolves. With `remove` the device is unlinked and what is stored removed. Returns what
-   * kept it from telling WhatsApp of a device that is forgotten now; null: nothing.
+   * Nothing can leave any more once it resolves. With `remove` it unlinks the device and removes what is stored. Returns why
+   * WhatsApp may still know of the removed device; null if it does not, or nothing was removed.
    */
   async close({ remove }: { readonly remove: boolean }): Promise<UnlinkObstacle | null> {
     const obstacle = this.isReady ? UNANSWERED : this.#status.name
@@ -213,7 +213,7 @@ export class WebSession {
     }
   }
 
-  /** False when what is stored stays: the lane is another worker's, all lanes are held, or storage is away. */
+  /** False when nothing was removed: another worker has the lane, all lanes are held, or storage is away. */
   #remove(): Promise<boolean> {
     return this.#parts.store.remove(this.#lane).catch(() => false)
   }
@@ -232,7 +232,7 @@ export class WebSession {
     try {
       const stored = await StoredSession.open(this.#parts.store, this.#lane, () => this.#giveUp(generation))
       if (isOld()) return
-      // The lane is another worker's, or all lanes are held.
+      // Another worker has the lane, or all lanes are held.
       if (!stored) return this.#retryIn(this.#backoff())
       if (isForced) await stored.forgetStatus()
       const kept = await readKeptStatus(stored, this.#parts.clock.now())
@@ -243,10 +243,10 @@ export class WebSession {
       if (credentials === null) return this.#set({ name: 'unlinked' }, null)
       const version = await this.#version.choose(stored)
       if (isOld()) return
-      // To log in puts another worker out that has the lane by now.
+      // A login would log out another worker that has the lane by now.
       if (!this.#lane.stillHolds()) return this.#retryIn(this.#backoff())
       this.#socket = host.open({ url, credentials, version }, this.#ownerOf(stored, generation))
-      // A server that answers some of it would keep the session, and a turn to log in, for ever.
+      // Otherwise a server that stops answering halfway would keep the session, and its turn to log in, for ever.
       this.#cancelLoginLimit = this.#parts.clock.after(LOGIN_WITHIN_MS, () => this.#giveUp(generation))
     } catch (error) {
       if (!isOld()) this.#failed(error)
@@ -327,14 +327,14 @@ export class WebSession {
       if (this.#isClosed || generation !== this.#generation) return
       if (isThere) return void this.#connect()
       this.#set(otherwise.status, otherwise.reconnectAfterMs)
-      // That the line was closed is noted already.
+      // The event was noted when the line closed, so only the row is written.
       this.#writeStatus(code)
     })
   }
 
   #failed(error: unknown): void {
     if (error instanceof SecretUnreadable) this.#set({ name: 'unreadable' }, UNREADABLE_RETRY_MS)
-    // Storage is away, and says so itself.
+    // Storage logs by itself that it is away.
     else this.#retryIn(this.#backoff())
   }
 
@@ -343,7 +343,7 @@ export class WebSession {
     return backoffMs({ failures: this.#failures, random: this.#parts.clock.random() })
   }
 
-  /** The database has refused a change, because another worker has the lane; or the login did not end. */
+  /** For when the database has refused a write, because another worker has the lane, and when a login does not end. */
   #giveUp(generation: number): void {
     if (generation !== this.#generation) return
     this.#generation += 1
@@ -382,19 +382,19 @@ export class WebSession {
   }
 
   #note(status: string, code: number | null): void {
-    // What was under way ends later, and the session would count as one that is there.
+    // Work that ends after the close would otherwise make the session count as open.
     if (this.#isClosed && status !== 'closed') return
     const { connectionId } = this.#lane
     this.#parts.note({ event: 'session.changed', channel: WHATSAPP_WEB, connectionId, status, code })
   }
 
-  /** For people. One after the other, so that the last one stays. */
+  /** Stores the status, for people to see. Writes go one after the other, so the last one stays. */
   #writeStatus(code: number | null, login: SessionLogin | null = null): void {
     const { store, clock } = this.#parts
     const status = this.#ready ? 'ready' : this.#status.name
     const refusedUntil = this.#status.name === 'banned' ? this.#status.until : null
     const written = { status, since: clock.now(), code, refusedUntil }
-    // Storage is away, and says so itself.
+    // Storage logs by itself that it is away.
     this.#written = this.#written.then(() => store.writeStatus(this.#lane, written, login)).catch(() => {})
   }
 }

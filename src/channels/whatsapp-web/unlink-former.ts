@@ -39,7 +39,7 @@ export async function unlinkFormer(
       endLogin()
     }
   } catch {
-    // Storage is away, and says so itself.
+    // Storage logs by itself that it is away.
   }
 }
 
@@ -64,7 +64,7 @@ async function unlinkDevice(
         else keys.set(`${kind}/${id}`, text)
     },
     writeCredentials: async () => {},
-    // Of what this device sent. What is acknowledged does not come again.
+    // Receipts for what this device sent. They do not come again once they are acknowledged.
     keepReceipt: (receipt) => receipts.keep(connectionId, receipt),
     findRepeat: async () => null,
     mayRepeat: async () => false,

@@ -41,7 +41,7 @@ export function blockJson({ recipient, reason, since, blockedBy }: Block) {
   return { number: recipient, reason, since: isoTime(since), by: blockedBy }
 }
 
-/** Of a connection that has a network. */
+/** What `--json` prints about the network of a connection. */
 export function networkJson({
   facts,
   callback,

@@ -67,7 +67,7 @@ export type ConnectionRow = z.output<typeof connectionRow>
 /** For so many connections at once. */
 export const MOST_SENT_COUNTED = 200
 
-/** Of the messages that one connection accepted since a time. */
+/** How many messages one connection accepted since a time, and what became of them. */
 const sentCount = z.object({
   connectionId: plain,
   sent: z.int(),

@@ -9,7 +9,7 @@ const sandbox = z.object({
   number: plain,
   name: plain.nullable(),
   state: z.enum(['active', 'paused', 'removed']),
-  /** Of its newest delivery; null: it has none. */
+  /** When its newest delivery came; null: it has none. */
   lastAt: instant.nullable(),
 })
 export type Sandbox = z.output<typeof sandbox>
@@ -32,7 +32,7 @@ const chat = z.object({
   /** The text, the caption or the name of the file, cut short. */
   lastText: z.string(),
   lastAt: instant,
-  /** Of the deliveries that were read. */
+  /** How many deliveries were read. */
   count: z.int(),
 })
 export type Chat = z.output<typeof chat>

@@ -133,7 +133,7 @@ export function checkMediaUrl(
   return pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: isLocal })
 }
 
-/** Of an address in the folder of the samples: the names that there are. */
+/** The names of all samples, if the address lies in their folder. */
 function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): string | null {
   // Each sample has an address by each name of this machine.
   const addresses = [...samples.keys()]

@@ -20,7 +20,7 @@ export interface KnownMessage {
 export interface ReceiptEffect {
   /** Null: the message stays as it is. */
   readonly to: MessageState | null
-  /** Of the message's new state; null keeps none but that it may have arrived twice (G5). */
+  /** Why the message has its new state. Null: it has no reason, except that it may have arrived twice (G5). */
   readonly reason: ReasonCode | null
   /** True when the report contradicts what is known: it is kept for people to see. */
   readonly contrary: boolean
@@ -32,13 +32,13 @@ export interface ReceiptEffect {
   readonly conflict: 'opposite' | 'second-id' | null
 }
 
-// A network sends some five reports about a message. The holder of the app secret of an account could send new ones without
-// end, each with another time, and every one makes the timeline longer and slower to read.
+// A network sends about five reports about a message. The holder of an account's app secret could send new ones without end,
+// each with another time, and make the timeline ever longer and slower to read.
 export const MOST_REPORTED = 50
-// Of what takes a message back to FAILED or UNCONFIRMED, which evidence may undo again, and so on for ever. It lies above
-// the other by more than a message can move on without such a step, so that the first of them always counts.
+// For reports that take a message back to FAILED or UNCONFIRMED. Evidence may undo that again, and so on for ever. The limit
+// is higher than the other by more steps than a message can go forward, so the first such report always counts.
 export const MOST_REPORTED_FAILURES = 60
-// How much of a timeline is read, from its end: reports, and attempts and waits in between.
+// How many entries of a timeline are read, from its end: reports, and attempts and waits between them.
 export const TIMELINE_ENTRIES_READ = 200
 
 type Effect = Omit<ReceiptEffect, 'conflict'>
@@ -154,8 +154,8 @@ function afterFailure(
   receipt: Reported,
 ): Effect {
   const { code, attemptNumber } = receipt
-  // That another attempt failed says nothing of the one by which the message stands as it does: the last, or the one that
-  // the network knows it by.
+  // The state of the message follows from its last attempt, or from the one whose id the network gave. That another attempt
+  // failed says nothing about it.
   const isKnownBy = receipt.networkId !== null && receipt.networkId === networkId
   if (attemptNumber !== null && attemptNumber !== attempts && !isKnownBy) return CONTRARY
   switch (state) {

@@ -10,7 +10,7 @@ export interface ResendFacts {
   readonly isBlocked: boolean
 }
 
-/** Of a message of which nobody knows whether it arrived, while nobody has decided. */
+/** Facts of a message that may have arrived or not, as long as no person has decided. */
 export interface UnresolvedFacts extends ResendFacts {
   readonly channel: string
   /** What was said when its result became unknown. */

@@ -18,21 +18,21 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   14 * HOUR,
 ]
 export const MOST_TRIES = RETRY_DELAYS_MS.length + 1
-/** About when it is given up, of a delivery that was tried so often and goes on failing. */
+/** About when a delivery is given up that was tried so often and keeps failing. */
 export function givenUpAt({ tries, nextTryAt }: { readonly tries: number; readonly nextTryAt: Instant }): Instant {
   return RETRY_DELAYS_MS.slice(tries).reduce((at, delayMs) => at + delayMs, nextTryAt)
 }
 
-/** No receiver may have us wait longer than this by asking. */
+/** The longest wait that a receiver can ask for. */
 const MOST_RETRY_AFTER_MS = HOUR
-// Without it, all that failed together would come back together.
+// Without it, deliveries that failed together would be tried again together.
 const JITTER = 0.2
 
 type AfterTry =
   | { readonly do: 'done' }
   | { readonly do: 'retry'; readonly at: Instant }
   | { readonly do: 'give-up' }
-  /** The receiver wants nothing more, of this or of anything. */
+  /** The receiver wants no more deliveries, neither this one nor others. */
   | { readonly do: 'disable' }
 
 export interface CheckedTry {

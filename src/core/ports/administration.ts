@@ -199,7 +199,7 @@ export interface PersonRight {
 /** Who did something, for the audit log: `cli`, `first start`, or a person. */
 export type Actor = string | PersonActor
 
-/** Of what the first start makes in an empty database. */
+/** The actor of what the first start makes in an empty database. */
 export const FIRST_START_ACTOR = 'first start'
 
 export interface MessageFilter {

@@ -185,7 +185,7 @@ export interface ChannelSessions {
 
 export interface Channel {
   readonly name: string
-  /** Of every connection, whatever its settings: the most that one may have. */
+  /** The most that a connection can do, whatever its settings. */
   readonly capabilities: ChannelCapabilities
   /** What a connection with these settings can do. Pure. Left out where all can do the same. */
   capabilitiesOf?(settings: Readonly<Record<string, unknown>>): ChannelCapabilities

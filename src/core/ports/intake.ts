@@ -66,9 +66,9 @@ export interface RefusedRequest {
   readonly body: string | null
 }
 
-/** How many requests with one token were refused for one reason, where they are not kept one by one. */
+/** Refused requests that are not kept one by one: how many came with one token and were refused for one reason. */
 export interface SummedRefusals {
-  /** Its own, as if it were one request. What has this id already is not written again. */
+  /** An id of its own, as if it were one request. A sum with an id that is stored already is not written again. */
   readonly requestId: string
   readonly accountId: AccountId
   readonly tokenId: TokenId
@@ -115,8 +115,8 @@ export interface Intake {
   logRefused(request: RefusedRequest): Promise<boolean>
 
   /**
-   * Keeps in the API log how many were refused. Resolves once committed; false when that failed, or may have: trying it
-   * again counts nothing twice. Those of one turn of the event loop are written together.
+   * Keeps in the API log how many were refused. Resolves once committed; false when that failed, or may have failed: a
+   * second try counts nothing twice. Calls of one turn of the event loop are written together.
    */
   logSummed(sum: SummedRefusals): Promise<boolean>
 }

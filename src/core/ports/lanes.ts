@@ -104,7 +104,7 @@ export type Disposition =
 
 interface Start {
   readonly sequence: Sequence
-  /** Of the attempt, from 1. */
+  /** The number of the attempt, from 1. */
   readonly number: number
   /**
    * The lane knows all its messages up to this one: starts it only if no other waits in between (G3). Left out when the lane has

@@ -44,7 +44,7 @@ export interface BlockLists {
   countBlocks(accountId: AccountId): Promise<number>
   /** Sealed; null until a recipient of the account is erased. */
   readHashKey(accountId: AccountId): Promise<string | null>
-  /** Of two that are added at once the first one counts: it is returned. */
+  /** Returns the key that is stored. If two are added at once, that is the first. */
   addHashKey(accountId: AccountId, sealed: string): Promise<string>
 }
 

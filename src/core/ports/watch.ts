@@ -160,7 +160,7 @@ export interface Watch {
   /** A measure of each of these. Counts in none further than its `most`. */
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readInstallation(): Promise<InstallationFacts>
-  /** Of all accounts. */
+  /** The unresolved messages of all accounts. */
   readUnconfirmed(): Promise<readonly Unconfirmed[]>
   /** Connections whose network has reported nothing for this long, and accepted a message that long ago. */
   readUnreported(silentForMs: number): Promise<readonly Unreported[]>

@@ -32,7 +32,7 @@ interface Retrying {
 /** Why a try failed. */
 interface Failure {
   readonly code: string
-  /** Of the answer; null: there was none. */
+  /** The HTTP status of the answer; null: there was none. */
   readonly status: number | null
 }
 

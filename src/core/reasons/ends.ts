@@ -14,7 +14,7 @@ const UNCLEAR = /HTTP \d+ and nothing that says|^\(#\d|for another attempt|is no
 const BROKE =
   /^Meta (broke|closed) the connection|^the line (to WhatsApp ended|broke while)|^The adapter (closed the connection|broke off)|^The TLS connection to the adapter broke/
 
-/** Of an attempt that is tried again, its reason; of a message that failed with it, the reason of that. */
+/** The next step for a reason that both an attempt which is tried again and a message which failed may have. */
 const TRIED_AGAIN = 'You need not do anything while it waits: it is tried again.'
 
 const ASK = {

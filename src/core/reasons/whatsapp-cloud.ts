@@ -2,7 +2,7 @@ import { commandLine } from '../command-line.ts'
 import type { ReasonRow, ReasonText } from '../sentences/texts.ts'
 
 /**
- * The kind of error of a code of Meta's, which decides about the message and its lane
+ * What kind of error one of Meta's codes is. It decides what happens to the message and its lane
  * (channels/whatsapp-cloud/outcome.ts).
  */
 export type WhatsAppCloudClass =
@@ -20,7 +20,7 @@ export type WhatsAppCloudClass =
   | 'window'
   /** This recipient cannot be reached: the message fails. */
   | 'recipient'
-  /** Meta holds it back for the recipient's sake: the message fails. */
+  /** Meta does not deliver it, to protect the recipient: the message fails. */
   | 'ecosystem'
   /** The request is wrong: the message fails. */
   | 'invalid'
@@ -57,7 +57,7 @@ const OTHER_RECIPIENT = 'Reach this recipient another way.'
 const TEMPLATE_PARAMETERS =
   'Compare the template in WhatsApp Manager with the template setting of the connection; then retry it.'
 
-// The recipient, the content or the request of the same message stays as it is.
+// The cause lies in the recipient, the content or the request, which are the same when the message is sent again.
 const FAIL_AGAIN: ReadonlySet<number> = new Set([
   130472, 130497, 131008, 131009, 131021, 131050, 131051, 131053, 132005, 132007,
 ])

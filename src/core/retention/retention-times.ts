@@ -8,7 +8,7 @@ export interface RetentionTimes {
   readonly messagesDays: number
 }
 
-/** What an account wants for itself; null: as the installation has it. */
+/** The times that an account has chosen for itself; null: those of the installation. */
 export interface OwnTimes {
   readonly bodiesDays: number | null
   readonly messagesDays: number | null
@@ -16,7 +16,7 @@ export interface OwnTimes {
 
 export const NO_OWN_TIMES: OwnTimes = { bodiesDays: null, messagesDays: null }
 
-// The figures of the overview are counted anew from the messages for nine days. What went before would be missing there.
+// The overview recounts the last nine days from the messages. Those deleted earlier would be missing in its figures.
 export const LEAST_MESSAGES_DAYS = 10
 export const LEAST_BODIES_DAYS = 1
 export const MOST_DAYS = 3_650
@@ -29,7 +29,7 @@ function shorter(one: number, other: number): number {
   return isLonger(one, other) ? other : one
 }
 
-/** The times that hold for an account. Where its messages go sooner than bodies would, so do its bodies. */
+/** The times that hold for an account. No body outlives its message. */
 export function timesOf(installation: RetentionTimes, own: OwnTimes): RetentionTimes {
   const messagesDays = shorter(installation.messagesDays, own.messagesDays ?? installation.messagesDays)
   const bodiesDays = shorter(installation.bodiesDays, own.bodiesDays ?? installation.bodiesDays)

@@ -21,7 +21,7 @@ export function resendFactsOf({ connectionState, hasSuccessor, bodyDeletedAt, bl
   return { hasConnection: connectionState !== 'removed' || hasSuccessor, bodyDeletedAt, isBlocked: block !== null }
 }
 
-/** Of a message that may have arrived: what is said and done where it cannot be sent again. Null: it can. */
+/** Why a message that may have arrived cannot be sent again, and what to do instead. Null: it can be sent again. */
 export function explainNoResend({ to, connection }: Message, facts: ResendFacts): NoResend | null {
   const { hasConnection, bodyDeletedAt, isBlocked } = facts
   if (to === ERASED || bodyDeletedAt !== null)

@@ -2,7 +2,7 @@ import type { RefusalCode } from '../refusals.ts'
 
 const HTTP = 'Check the HTTP client, or the proxy between it and Nuncio.'
 
-/** Of refused requests: for lists, and what the caller should do where the sentence that it got does not say so. */
+/** Texts about refused requests: one for lists, and a next step for the caller where the refusal's own sentence has none. */
 const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?: string]>>> = {
   unauthorized: ['No valid token'],
   event_missing: ['Token may not send'],

@@ -93,7 +93,7 @@ export function evidenceFacts(view: MessageTimeline): SentenceFacts {
   }
 }
 
-/** Of a report that came when no attempt was open. */
+/** The facts of a report that came when no attempt was open. */
 function lateEvidence(timeline: Timeline): SentenceFacts {
   const end = timeline.find(({ kind }) => kind === 'settled')?.facts['state']
   if (timeline.some(({ kind }) => kind === 'receipt-contrary')) {
@@ -162,7 +162,7 @@ function attemptFacts(view: MessageTimeline): SentenceFacts {
   const last = results.at(-1)
   const unknown = results.findLast(({ kind }) => kind === 'attempt-unknown')
   const n = (unknown ?? recovered)?.facts['attempt']
-  // Of a waiting message only where its last attempt may have left.
+  // A waiting message counts only if its last attempt may have left.
   const isOpen = message.state !== 'QUEUED' || mayHaveLeft(timeline)
   const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected').length
   const isStopped = recovered !== undefined && recovered.facts['attempt'] === n

@@ -22,7 +22,7 @@ export interface Token {
   readonly sourceRanges: readonly string[] | null
 }
 
-/** Of a token that was valid once, and no more when a request came with it. */
+/** A token that was valid once, but not when a request came with it. */
 export interface EndedToken {
   readonly name: string
   readonly how: 'deleted' | 'replaced' | 'expired'

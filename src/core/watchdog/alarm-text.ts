@@ -61,7 +61,7 @@ class Facts {
     return durationText(this.#now - this.#number(name))
   }
 
-  /** Of today the time, else the day too. */
+  /** A time less than a day away is written without its day. */
   time(name: string): string {
     const at = new Date(this.#number(name)).toISOString()
     const isRecent = Math.abs(this.#now - this.#number(name)) < 24 * 3_600_000

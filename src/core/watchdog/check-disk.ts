@@ -3,7 +3,7 @@ import type { Finding } from './alarm.ts'
 
 const MB = 1_048_576
 const GB = 1_024 * MB
-/** A tenth of a very large disk is not little: the share is counted on at most so much. */
+/** A tenth of a very large disk is still a lot, so the share is taken of at most this much. */
 const COUNTED_AT_MOST_BYTES = 200 * GB
 const LEAST_FREE_BYTES = GB
 const CRITICAL_FREE_BYTES = 200 * MB
@@ -26,7 +26,7 @@ export function checkDisk(disk: DiskRoom, freeShare: number, now: Instant): Find
   if (freeShare === 0) return null
   const { host, volume, folder, freeBytes, totalBytes } = disk
   const counted = Math.min(totalBytes, COUNTED_AT_MOST_BYTES)
-  // A disk that is smaller than a few GB has never much room: the least is for those that could have it.
+  // A disk of less than a few GB never has much room, so for it the minimum is smaller.
   const limit = Math.max(counted * freeShare, Math.min(LEAST_FREE_BYTES, totalBytes / 4))
   if (freeBytes >= limit * KEPT_FACTOR) return null
   const isCritical = freeBytes < Math.max(counted * CRITICAL_SHARE, Math.min(CRITICAL_FREE_BYTES, totalBytes / 10))

@@ -32,7 +32,7 @@ export function checkInstallation(facts: InstallationFacts, now: Instant): reado
 
 const OUTAGE_RAISED_FROM_MS = 30_000
 
-/** Of one process. A short outage that refused no request raises no alarm. */
+/** Checks an outage of one process. A short one that refused no request raises no alarm. */
 export function checkOutage(
   { since, until, cause, refused }: Outage & { readonly refused: number },
   { host, pid }: { readonly host: string; readonly pid: number },
@@ -134,7 +134,7 @@ export function checkContactLock({ accountId, connectionId, number, channel, sin
   }
 }
 
-/** Of the limit; what waits in between raises nothing and clears nothing. */
+/** Shares of the limit. Between them an alarm is neither raised nor cleared. */
 const NEAR_LIMIT_SHARE = 0.9
 export const KEPT_NEAR_LIMIT_SHARE = 0.8
 

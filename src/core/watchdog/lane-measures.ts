@@ -28,7 +28,7 @@ export class LaneMeasures {
     this.#parts = parts
   }
 
-  /** Of those of them in which messages may expire for what their owner has set. */
+  /** Measures those lanes in which messages may expire because of their owner's settings. */
   predict(lanes: readonly WatchedLane[], now: Instant): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
     return this.measure(
       lanes.filter((lane) => needsCount(lane, now)),
@@ -36,7 +36,7 @@ export class LaneMeasures {
     )
   }
 
-  /** Of each of these lanes. */
+  /** Measures each of these lanes. */
   async measure(lanes: readonly WatchedLane[], now: Instant): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
     const { watch, clock, throttle } = this.#parts
     const stale = lanes.filter(({ connectionId }) => !this.#isFresh(connectionId, now))

@@ -5,7 +5,7 @@ import { isJsonType, type RequestContext } from '../server/request-context.ts'
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/
 const NONE: readonly Problem[] = []
 
-// Of two values it is unclear which one is meant. Two tokens are refused earlier, as no token.
+// With two values it is unclear which one is meant. Two tokens are refused earlier, as if there were none.
 const MEANT_ONCE: readonly SingleHeader[] = ['content-type', 'content-encoding', 'idempotency-key', 'authorization']
 
 /** Problems of the headers that say how to read the request. */

@@ -66,7 +66,7 @@ export class SendEndpoint {
   receive(context: RequestContext): void {
     const { request, repeatedHeaders } = context
     const { 'x-api-key': apiKey } = request.headers
-    // Of two tokens it is unknown which one was meant.
+    // With two tokens it is unclear which one is meant.
     const isOneToken = typeof apiKey === 'string' && !isAmong(repeatedHeaders, 'x-api-key')
     const token = isOneToken ? this.#authenticator.findToken(apiKey) : null
     if (token instanceof Promise) this.#handleLater(context, token)

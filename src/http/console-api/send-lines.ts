@@ -4,7 +4,7 @@ import type { AccountRequest } from './request-context.ts'
 const BUFFERED_BYTES = 65_536
 
 interface Download {
-  /** Of the file, without the time and the extension. */
+  /** The name of the file, without the time and the extension. */
   readonly name: string
   readonly extension: string
   readonly type: string

@@ -13,7 +13,7 @@ interface DocsParts {
 
 const NOT_BUILT = 'The documents are missing. Install Nuncio again; in a clone, `npm start` builds them.\n'
 
-/** The documents, built beforehand and public. */
+/** Serves the documents to everyone. They are built beforehand. */
 export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsParts): void {
   const files = new DocsFiles(folder)
   const isSecure = publicUrl.startsWith('https://')
@@ -21,7 +21,7 @@ export function addDocsPages(app: FastifyInstance, { folder, publicUrl }: DocsPa
   app.get('/docs', (_request, reply) => redirect(reply, `${publicPath}/docs/`))
   app.get('/docs/*', (request, reply) => {
     const [path = ''] = request.url.split('?')
-    // Addresses as on GitHub, or with a common suffix.
+    // Links copied from GitHub end in `.md`, and people add `.html` or a slash: all lead to the page.
     const [, page] = /^(\/docs\/.+?)(?:\/|\.md|\.html)$/.exec(path) ?? []
     return page === undefined ? send({ files, isSecure, path }, reply) : redirect(reply, publicPath + page)
   })

@@ -8,7 +8,7 @@ export interface Tally {
   value: number
 }
 
-/** Of one histogram and one set of label values. Plain numbers, because some change with every message. */
+/** The figures of one histogram for one set of label values. Plain numbers, because some change with every message. */
 export class Distribution {
   readonly #ends: readonly number[]
   readonly #counts: Float64Array

@@ -19,7 +19,7 @@ export interface MetricDefinition {
   readonly help: string
   /** Each label with all values it can have. */
   readonly labels: Readonly<Record<string, readonly string[]>>
-  /** Of a histogram: the upper ends of its buckets. */
+  /** The upper ends of a histogram's buckets. */
   readonly buckets: readonly number[]
   /** How the figures of several processes become one: `max` where each of them counts the same thing. */
   readonly together: 'sum' | 'max'

@@ -8,7 +8,7 @@ export interface PlainSpan {
   /** Null for the first span of a trace. */
   readonly parentSpanId: string | null
   readonly name: string
-  /** Of a request that came in, of a call that goes out, or neither. */
+  /** `server`: a request that came in. `client`: a call that goes out. */
   readonly kind: 'server' | 'client' | 'internal'
   readonly startedAt: Instant
   readonly endedAt: Instant

@@ -53,7 +53,7 @@ async function stream(from: FileHandle, to: FileHandle | null, onBytes: (bytes: 
   }
 }
 
-/** Of a file or a folder: what was written or named in it survives a power cut from here on. */
+/** Flushes a file or a folder. What was written in it, or the names in it, then survive a power cut. */
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {

@@ -26,11 +26,11 @@ export interface BackupFile {
 export interface Manifest extends BackupFacts {
   readonly format: number
   readonly engine: 'sqlite' | 'postgres'
-  /** Of Nuncio. */
+  /** The version of Nuncio that made it. */
   readonly version: string
   /** The moment whose state the backup has, or a little before it. */
   readonly takenAt: string
-  /** Of PostgreSQL: the server, and pg_dump. */
+  /** The versions of the PostgreSQL server and of pg_dump. Null on SQLite. */
   readonly server: { readonly version: string; readonly dumpedBy: string; readonly schema: string } | null
   /** The folder that the fetched media came from; null when they are not in the backup. */
   readonly mediaFrom: string | null

@@ -64,7 +64,7 @@ function refuseOtherEngine({ engine }: Manifest, ours: Manifest['engine']): void
   )
 }
 
-/** Also where older code could run on its tables: this code does not know what belongs into them. */
+/** Even if older code could run on its tables: this code does not know what belongs into them. */
 function refuseNewer({ migrations, version }: Manifest, known: readonly AppliedMigration[]): void {
   const newer = migrations.find(({ number }) => number > newestOf(known))
   if (!newer) return
@@ -92,7 +92,7 @@ function refuseOtherKeys({ keyId }: Manifest, path: string): void {
   )
 }
 
-/** What is remembered of another installation says nothing of this one. */
+/** The checkpoint of another installation says nothing about this one. */
 function holdsOf(remembered: Checkpoint | null, { installation }: Manifest): number {
   return remembered?.installation === installation ? remembered.holds : 0
 }
@@ -100,7 +100,7 @@ function holdsOf(remembered: Checkpoint | null, { installation }: Manifest): num
 function livedUntil(path: string, remembered: Checkpoint | null, manifest: Manifest): number | null {
   if (remembered?.installation !== manifest.installation) return null
   if (remembered.holds === manifest.holds && remembered.mark <= manifest.mark) return null
-  // It is written with every heartbeat.
+  // The file is written with every heartbeat, so its time is about when the service last ran.
   return existsSync(path) ? statSync(path).mtimeMs : null
 }
 

@@ -19,33 +19,33 @@ interface SetupPlace {
   readonly dataDir: string
   readonly url: string
   readonly isQuiet: boolean
-  /** It could not be made; another is made at the next start, or by the command line. */
+  /** The link could not be made. The next start makes one, and so does the command line. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * While there is no person: a link by which the first one comes in, printed at the start and kept in a file that only
- * our user can read, for services whose output is not seen. The database keeps its hash alone. Never rejects: a service
- * that takes messages does not end for want of it, such as on a full disk (G11).
+ * While there is no person, makes a link by which the first one comes in. It is printed at the start, and kept in a file that
+ * only our user can read, for services whose output nobody sees. The database keeps only its hash. Never rejects: a service
+ * on a full disk, which cannot make the link, must still start (G11).
  */
 export async function printSetupLink(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   place: SetupPlace,
 ): Promise<SetupLink | null> {
   try {
-    return await makeOffer(people, place)
+    return await makeSetupLink(people, place)
   } catch (error) {
     place.onError(error)
     return null
   }
 }
 
-async function makeOffer(
+async function makeSetupLink(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   { dataDir, url, isQuiet }: SetupPlace,
 ): Promise<SetupLink | null> {
   const file = join(dataDir, 'setup-link')
-  // Written anew, because the rights of a file are set only when it is made.
+  // Deleted first, because the rights of a file are set only when it is made.
   await rm(file, { force: true })
   if (await people.hasPeople()) return null
   if (isQuiet) return { url: null, file: null }

@@ -11,7 +11,7 @@ import { Watchdog, type WatchState } from '../../core/watchdog/watchdog.ts'
 import { spoolFolder } from './spool-folder.ts'
 import type { Storage } from './storage.ts'
 
-// Of a channel that this process does not know: longer than any call of ours.
+// Assumed for a channel that this process does not know. Longer than any call of ours.
 const LONGEST_CALL_MS = 300_000
 
 interface WatchingParts {

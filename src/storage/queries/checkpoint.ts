@@ -192,7 +192,7 @@ export function knowsAllSince({ holds, remembered }: KnownPast, replaced: Replac
   return remembered === null || isLater({ ...replaced, server: remembered.server }, remembered)
 }
 
-/** Of two databases, how many holds the one knows more that people have placed. */
+/** SQL: how many more holds placed by people the database `one` has than the database `other`. */
 export function placedHolds(one: string, other: string): string {
   const placed = (schema: string) =>
     `(select count(*) from ${schema}.audit where action = 'hold.place' and actor <> 'restore')`

@@ -46,7 +46,7 @@ export function hasOurBaseline(applied: readonly AppliedMigration[], known: read
 /** How the sentence of `changedSchema` begins. */
 export const CHANGED_SCHEMA = 'The tables of this backup are not those of Nuncio'
 
-/** Of a backup. `object` is what differs, with its article. */
+/** The refusal of a backup with a changed schema. `object` is what differs, with its article. */
 export function changedSchema(object: string): string {
   return `${CHANGED_SCHEMA}: ${object} was added, changed or taken away. Nothing of it is used. Take another one.`
 }

@@ -5,7 +5,7 @@ const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz'
 // 36^12 is about 2^62: two equal ids are not to be expected before some billion accounts.
 const LENGTH = 12
 
-/** Of a person, a session, a link or a passkey. */
+/** A new id of a person, a session, a link or a passkey. */
 export function newPeopleId(kind: 'per' | 'ses' | 'lnk' | 'key'): string {
   return newId(kind)
 }

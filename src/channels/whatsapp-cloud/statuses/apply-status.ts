@@ -10,9 +10,9 @@ import type { Repeats } from './repeats.ts'
 import { WINDOW_CLOSED } from './report-cost.ts'
 import type { ReportedStatus } from './reported.ts'
 
-// A message that was accepted and refused longer ago is left to a person: its recipient no longer expects it.
+// After this time a refused message is left to a person: its recipient no longer expects it.
 const SENT_AGAIN_WITHIN_MS = 24 * 3_600_000
-// Longer than a call can take until its outcome is recorded, and with it Meta's id.
+// A call ends, and its outcome is recorded with Meta's id, well within this time.
 const ID_KNOWN_WITHIN_MS = 2 * 60_000
 
 interface ApplyParts {
@@ -21,11 +21,11 @@ interface ApplyParts {
   readonly repeats: Repeats
   readonly windows: Pick<WindowNews, 'close'>
   readonly connections: ChannelConnections
-  /** Messages that this run has sent again, or tried to. Once for each is enough, and each costs a query. */
+  /** Messages that this run has tried to send again. Once for each is enough, because each try costs a query. */
   readonly visited: Set<MessageId>
 }
 
-/** A status, and whose it may be. */
+/** A status, and the connections whose message it may be about. */
 export interface StatusOf {
   readonly connectionId: ConnectionId
   readonly others: readonly ConnectionId[]
@@ -34,8 +34,8 @@ export interface StatusOf {
 }
 
 /**
- * Applies one status as far as it can be now. Harmless twice, by several at once, and when it ends at any point: whatever
- * it leaves behind is what its repeat finds done already. Rejects when storage is away.
+ * Applies one status as far as is possible now. It may run twice, in several processes at once, and be broken off anywhere:
+ * a repeat finds what was done and does the rest. Rejects when storage is unavailable.
  */
 export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Instant): Promise<ReceiptEnd> {
   const { status, receivedAt } = given
@@ -47,11 +47,12 @@ export async function applyStatus(parts: ApplyParts, given: StatusOf, now: Insta
   if (end === 'applied' && status.kind === 'failed' && status.code === WINDOW_CLOSED)
     await afterClosedWindow(parts, { connectionId, status, opaque, at, receivedAt })
   const mayBeEarly = end === 'message-unknown' && status.kind === 'failed' && !opaque
-  // Of a failure Meta does not promise to give our mark back, and by its id alone only what has ended is found.
+  // Meta does not promise to return our mark with a failure. Without it a message is found by Meta's id, which is recorded
+  // when the attempt ends.
   return mayBeEarly && now - receivedAt < ID_KNOWN_WITHIN_MS ? 'too-early' : end
 }
 
-/** To the connection that has the number now, and then to those that had it before. */
+/** Offers it to the connection that has the number now, then to those that had it before. */
 async function offer(
   events: ChannelEvents,
   { connectionId, others }: StatusOf,
@@ -93,7 +94,7 @@ async function afterClosedWindow(
   { events, windows, connections, repeats, visited }: ApplyParts,
   { connectionId, status, opaque, at, receivedAt }: ClosedWindow,
 ): Promise<void> {
-  // First, so that what is sent again goes as a template.
+  // First, so that the message goes as a template when it is sent again.
   const recipient = status.recipient ?? opaque?.recipient ?? null
   if (recipient !== null) await windows.close(connectionId, recipient, at)
   if (!opaque || receivedAt - at > SENT_AGAIN_WITHIN_MS || visited.has(opaque.messageId)) return
@@ -106,27 +107,27 @@ async function afterClosedWindow(
   if (await repeats.has(connectionId, messageId)) return
   const repeat = await events.sendAgain({ connectionId, messageId, reason: whatsAppCloudReason(WINDOW_CLOSED) })
   if (repeat === null) return
-  // First the repeat: without the other no more is lost than a visit that finds it done.
+  // The repeat is kept first. If the second write is lost, the next report costs one more try, which finds it sent already.
   await repeats.keep(connectionId, repeat, receivedAt)
   await repeats.keep(connectionId, messageId, receivedAt)
 }
 
-/** A template that was refused for the window would be refused again, and so on for ever. */
+/** Whether a template can carry the message. If it was one already, it would be refused again, and so on for ever. */
 function isCarried({ form }: CorrelationData, kinds: readonly string[]): boolean {
   if (form === 'template') return false
   const kind = form && templateKindOf(form)
   return form === null ? kinds.length > 0 : kind !== null && kinds.includes(kind)
 }
 
-// Clocks differ. Seconds would do; more of it only lets a stated time lie a little ahead.
+// Clocks differ by seconds. The rest is harmless: it only lets a reported time lie a little ahead.
 const MOST_AHEAD_MS = 5 * 60_000
 // Undelivered messages are retried for 30 days (page “Send messages”), and callbacks for 7 (page “Webhooks: overview”).
 const MOST_BEHIND_MS = 38 * 24 * 3_600_000
 const TIMED_ID = /^([0-9a-f]{8})-([0-9a-f]{4})-7/
 
 /**
- * When it happened, by Meta's own clock. A time that cannot be gives way to the one at which our message was made, because
- * a report is known by its time: the same report brought again must have the same one, whenever it comes.
+ * When it happened, by Meta's clock. An impossible time is replaced by the time when our message was made, not by the time
+ * of arrival: a report is recognised by its time, so it must get the same one each time it comes.
  */
 export function receiptTime(reportedAt: Instant | null, receivedAt: Instant, opaque: CorrelationData | null): Instant {
   if (reportedAt !== null && reportedAt <= receivedAt + MOST_AHEAD_MS && reportedAt >= receivedAt - MOST_BEHIND_MS)

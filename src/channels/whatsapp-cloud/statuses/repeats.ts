@@ -6,9 +6,9 @@ export const REPEAT_KIND = 'repeat'
 const KEPT_MS = 38 * 24 * 3_600_000
 
 /**
- * Messages that are not to be repeated: those that were, however often their refusal is reported in other words, and those that
- * are themselves the repeat of one that was refused. Is such a one refused for the same reason, because Meta
- * knows the recipient by another number than we do, then it is not repeated: that would go on for ever.
+ * Messages that must not be sent again: those that were, because their refusal may be reported once more in other words; and
+ * their repeats. A repeat may be refused for the same reason, if Meta knows the recipient by another number than we do, and
+ * would otherwise be repeated for ever.
  */
 export class Repeats {
   readonly #memory: ChannelState

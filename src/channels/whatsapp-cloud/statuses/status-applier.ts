@@ -24,7 +24,7 @@ interface StatusApplierParts {
   readonly note: (event: CallbackEvent) => void
 }
 
-// At once in the hands of storage, which takes what comes in one turn in one commit: sending must not wait long for it.
+// Storage commits all that comes in one turn together, and sending must not wait long for that commit.
 const MOST_AT_ONCE = 100
 // As long as Meta itself would go on.
 const GIVE_UP_AFTER_MS = 7 * 24 * 3_600_000
@@ -91,7 +91,7 @@ export class StatusApplier {
 
   /** Whether a callback has shown that Meta took this attempt. Never throws. */
   async findEcho(open: Parameters<Echoes['find']>[0]): Promise<Evidence> {
-    // Storage is away, and says so itself. It is asked again.
+    // Storage logs by itself that it is away. It is asked again.
     return this.#echoes.find(open).catch(() => ({ kind: 'nothing-yet' }) as const)
   }
 
@@ -101,7 +101,7 @@ export class StatusApplier {
     const found = await memory.dueByTurns(REPORT_KIND, clock.now(), MOST_FOUND)
     const ours = found.flatMap((entry) => this.#readOurs(entry))
     const entries = takeInTurns(ours, ({ stored }) => costOf(stored))
-    // Who has written may be written to, before it is known what was refused since.
+    // First the recipients who have written to us, which opens their windows; then the refusals that came after.
     await this.#applyOthers(entries)
     const again = await this.#applyStatuses(events, entries)
     const soonestMs = await storePostponed(memory, again, { taker: this.#loop.taker(), now: clock.now() })
@@ -141,7 +141,7 @@ export class StatusApplier {
     const { connections, windows, clock } = this.#parts
     const now = clock.now()
     const parts = { events, connections, windows, echoes: this.#echoes, repeats: this.#repeats, visited }
-    // What storage refuses is tried again too, and is not to keep the others from being applied.
+    // What storage refuses is tried again too, and must not stop the others.
     const end = await applyStatus(parts, given, now).catch(() => 'too-early' as const)
     const isGivenUp = now - given.receivedAt > GIVE_UP_AFTER_MS
     if (end === 'too-early' && !isGivenUp) return false
@@ -168,7 +168,7 @@ export class StatusApplier {
   async #applyOthersOf({ connectionId, stored }: Entry): Promise<void> {
     const { windows, numbers } = this.#parts
     const { writers, numbers: changes, receivedAt } = stored
-    // A time that lies ahead would outlast what is yet to come.
+    // A time that lies ahead would count as newer than later reports.
     const timeOf = (at: Instant | null) => Math.min(at ?? receivedAt, receivedAt)
     await windows.reopenAll(
       connectionId,

@@ -18,8 +18,8 @@ export interface Device {
 }
 
 /**
- * The devices of a person. None: WhatsApp did not answer. The library would ask for them as well, but each time it also takes a
- * one-time key of the phone, and opens a new encrypted session in the place of the one that is there.
+ * The devices of a person. None: WhatsApp did not answer. The library could ask as well, but each time it would also take a
+ * one-time key of the phone, and replace the encrypted session by a new one.
  */
 export async function readDevices(parts: DevicesParts, jid: string): Promise<readonly Device[]> {
   const { library, state, credentials } = parts
@@ -38,7 +38,7 @@ async function askForDevices(parts: DevicesParts, jid: string): Promise<readonly
   const asked = new library.USyncQuery().withContext('message').withDeviceProtocol().withLIDProtocol()
   const answer = await socket.executeUSyncQuery(asked.withUser(new library.USyncUser().withId(jid)))
   const people = answer?.list ?? []
-  // Without the other id of a person no keys of theirs are fetched.
+  // The library fetches keys only if it knows both ids of a person.
   const mappings = people.flatMap(({ id: pn, lid }) => (lid ? [{ pn, lid }] : []))
   await socket.signalRepository.lidMapping.storeLIDPNMappings(mappings)
   const devices = library.extractDeviceJids(people, id, lid, false)

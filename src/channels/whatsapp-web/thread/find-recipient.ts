@@ -10,7 +10,7 @@ const KNOWN_FOR_MS = 7 * 24 * 3_600_000
 const RECIPIENT_KIND = 'recipient'
 // As the library counts: a token is asked for once in each such week.
 const TOKEN_WEEK_SECONDS = 7 * 24 * 3_600
-/** WhatsApp's code for a device that it has no keys of. */
+/** WhatsApp's code for a device that it has no keys for. */
 const GONE = 406
 const TOKEN_TYPE = 'trusted_contact'
 
@@ -21,9 +21,9 @@ interface FindParts extends DevicesParts {
 
 /** Sessions with the devices of a person. */
 export interface Opened {
-  /** WhatsApp has named devices. A query that is not answered yields none. */
+  /** WhatsApp has named devices. An unanswered query yields none. */
   readonly isAnswered: boolean
-  /** One of the person is not gone. */
+  /** At least one device of the person is not gone. */
   readonly isReachable: boolean
 }
 

@@ -21,7 +21,7 @@ import type {
 
 type KeyTexts = Parameters<HostMethods['writeKeys']>[1]
 
-/** Who has opened a socket: what it needs is asked here. */
+/** The code that has opened a socket, and answers what the socket asks. */
 export interface SocketOwner {
   /** Whether this worker may write anything at all. */
   stillHolds(): boolean
@@ -35,7 +35,7 @@ export interface SocketOwner {
   changed(change: SocketChange): void
 }
 
-/** A socket in the thread. What it is asked rejects when the thread ends. */
+/** A socket in the thread. Its calls reject when the thread ends. */
 export interface HostedSocket {
   find(number: string): Promise<Found>
   mediaHosts(isFresh: boolean): Promise<MediaHosts>
@@ -59,18 +59,18 @@ interface ThreadHostParts extends ThreadData {
 }
 
 const RENEW_EVERY_MS = 1_000
-// A thread that answers nothing for so many seconds hangs. Until its first message it loads the library, which may take long on a busy
-// machine.
+// A thread that answers nothing for this many seconds hangs. Before its first message it loads the library, which may take long on a
+// busy machine.
 const MOST_UNANSWERED = 5
 const MOST_UNANSWERED_AT_FIRST = 60
-// A thread that hears nothing for this long writes nothing any more.
+// A thread that gets no message for this long stops writing to WhatsApp.
 const MAY_WRITE_MS = 2_000
 const LOGOUT_MS = 3_000
 const MOST_ENDS = 5
 const ENDS_COUNTED_MS = 10 * 60_000
 const RESTS_MS = 15 * 60_000
-// Three times what was measured (the library 63 MB, a session 0.5): a leak ends the thread, and use does not, unless a process comes to
-// three times the sessions that it began with, and to more than 1,900.
+// Three times what was measured (the library 63 MB, a session 0.5). So a leak ends the thread but use does not, unless a process gets
+// three times the sessions that it began with, and more than 1,900.
 const LEAST_MEMORY_MB = 1_024
 const LIBRARY_MB = 128
 const SESSION_MB = 1.5
@@ -119,7 +119,7 @@ export class ThreadHost {
     }
   }
 
-  /** For good: each socket is reported as closed, also one that is opened later. Harmless twice or before a socket was opened. */
+  /** Stops for good. Each socket is reported as closed, also one that is opened later. Harmless twice or before the first socket. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const thread = this.#thread
@@ -130,7 +130,7 @@ export class ThreadHost {
 
   async #close(calls: Thread['calls'], id: number, how: { readonly logsOut: boolean }): Promise<boolean> {
     const late = Promise.withResolvers<false>()
-    // Not renewed any more from here on, so nothing is written once this is over, whatever the thread does.
+    // The permission is not renewed from here on. Once it is over nothing is written, whatever the thread does.
     const cancel = this.#parts.clock.after(how.logsOut ? LOGOUT_MS : MAY_WRITE_MS, () => late.resolve(false))
     if (!how.logsOut) this.#owners.delete(id)
     const isLoggedOut = await Promise.race([calls.call('close', id, how).catch(() => false), late.promise])
@@ -241,7 +241,7 @@ class Thread {
     })
   }
 
-  /** A thread that sends no message any more is ended. Turns are counted, not time: this one may have stood still itself. */
+  /** Ends a thread that sends no more messages. It counts turns, not time, because this thread may have stood still itself. */
   renewEvery(ms: number, read: () => [sockets: readonly number[], until: Deadline]): void {
     this.#timer = setInterval(() => {
       if (this.#unanswered >= this.#mostUnanswered) void this.#worker.terminate()

@@ -33,7 +33,7 @@ const MOST_SILENT_MS = 30_000
 const LOGOUT_MS = 2_000
 // The device is not linked any more.
 const LOGGED_OUT = 401
-// Of a certificate that no key of WhatsApp has signed.
+// The code for a certificate that no key of WhatsApp has signed.
 const NOT_CERTIFIED = 400
 
 interface SocketParts {
@@ -129,7 +129,7 @@ export class LinkedSocket {
         this.#relay = null
       })
     const hasWrongDevices = end.kind === 'acked' && end.error === WRONG_DEVICES
-    // Storage is away, and says so itself.
+    // Storage logs by itself that it is away.
     if (hasWrongDevices) await forgetDevices(this.#known(), order.jid).catch(() => {})
     return end
   }
@@ -227,7 +227,7 @@ export class LinkedSocket {
       ws.on(event, () => {
         this.#hasCode = true
       })
-    // Of acks it makes events that nothing here reads, and after a 463 it asks for the token of the recipient once more.
+    // The library makes events of acks that nothing here reads, and after a 463 it asks once more for the recipient's token.
     for (const listener of ws.listeners(ACK_EVENT)) ws.off(ACK_EVENT, listener)
     const [socket, state] = [this.#socket, this.#state]
     storeFirst(socket, RECEIPT_EVENT, async (node) => {

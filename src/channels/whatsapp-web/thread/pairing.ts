@@ -7,7 +7,7 @@ const SERVER = 's.whatsapp.net'
 const ACCEPTED_EVENT = 'CB:iq,,pair-success'
 const FIRST_QR_LASTS_MS = 60_000
 const QR_LASTS_MS = 20_000
-/** Of a code that is typed. */
+/** How long a code that is typed can be used. */
 export const CODE_LASTS_MS = 180_000
 const SECRET_BYTES = 32
 /** Where the secret stands in the text of a QR code, whose parts commas separate. */

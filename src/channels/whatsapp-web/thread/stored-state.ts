@@ -12,7 +12,7 @@ const DEVICE_LIST_KIND = 'device-list'
 // The library lists in it everyone whose token it has, so it could not be erased with one of them.
 const TOKEN_KIND = 'tctoken'
 const TOKEN_INDEX = '__index'
-// Of one kind that the library wants back as an object of its own.
+// The library expects entries of this kind as objects of its own class.
 const SYNC_KEY_KIND = 'app-state-sync-key'
 // As long as the message of an attempt may leave, which encrypts it with what was read.
 const READ_ONCE_MS = 1_000

@@ -3,10 +3,10 @@ import type { RetryState } from '../../message/message.ts'
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
-/** Of a message that never failed. */
+/** The state of a message that never failed. */
 export const NOTHING_RETRIED: RetryState = { tries: 0, resent: false, crashes: 0, wait: null }
 
-/** The last failure of a message: eight waits before it, a quarter of an hour. */
+/** After this many failures a message is given up. The eight waits between them take a quarter of an hour. */
 export const MOST_TRIES = 9
 /** Waits after the first, second, … transient failure of one message; the last one repeats. */
 const MESSAGE_DELAYS_MS = [1, 5, 15, 30, 60, 120, 300].map((seconds) => seconds * SECOND)

@@ -27,7 +27,7 @@ export interface LogFilter {
   readonly reason: string | null
   /** In codes, and unless `isMasked` in texts, names of files and the words of errors and networks, in any case of letters. */
   readonly text: string | null
-  /** Of a message or of a request. */
+  /** The id of a message or of a request. */
   readonly id: string | null
   /** Nothing is found by what viewers do not see: what callers wrote, and words that may quote it. */
   readonly isMasked: boolean
@@ -56,13 +56,13 @@ export interface LogEntryView
   extends Omit<RequestView, 'account' | 'token' | 'requestId' | 'outcome' | 'status' | 'code'> {
   /** The id of the message where it made one, else that of the request. A sum has one of its own. */
   readonly id: string
-  /** Null: a person made this message of another, or it is a sum. */
+  /** Null: a person sent another message again as this one, or it is a sum. */
   readonly requestId: string | null
-  /** Both are null of a message that a person made. */
+  /** Both are null if a person made the message. */
   readonly status: number | null
   readonly code: string | null
   readonly outcome: 'accepted' | 'repeated' | 'refused' | 'copied'
-  /** Who made this message of another, without a request: a person, the CLI or a channel. Null of all others. */
+  /** Who sent another message again as this one: a person, the CLI or a channel. Null for all others. */
   readonly madeBy: string | null
   /** Who sent this message again; null when it was not. */
   readonly resentBy: string | null
@@ -84,11 +84,11 @@ export interface LogEntryView
   readonly preview: string | null
   /** It waits, and its connection is paused. */
   readonly isPaused: boolean
-  /** Of its connection; null where it made no message. */
+  /** The channel of its connection; null if it made no message. */
   readonly channel: string | null
   /** From its acceptance until the network accepted it. Null: it has not, or the entry is a repeat. */
   readonly sentAfterMs: number | null
-  /** Of a repeat: the state in which it found its message, from which the answer follows. Null for others. */
+  /** The state in which a repeat found its message, from which the answer follows. Null for other requests. */
   readonly stateThen: MessageState | null
 }
 

@@ -5,8 +5,8 @@ import type { AccountId } from '../../ids.ts'
  * between.
  */
 export interface Changes {
-  /** Of the whole database: every commit changes it. Cheap, and not blocked by writers. */
+  /** A value that every commit to the database changes. Cheap, and not blocked by writers. */
   poll(): Promise<string>
-  /** Of the newest requests and messages and the lanes of one account, but not of all its data. */
+  /** A value that changes with the newest requests and messages and the lanes of one account, not with all of its data. */
   pollAccount(accountId: AccountId): Promise<string>
 }

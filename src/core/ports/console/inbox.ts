@@ -7,7 +7,7 @@ interface SandboxView {
   readonly number: string
   readonly name: string | null
   readonly state: ConnectionState
-  /** Of its newest delivery; null: it has none. */
+  /** When its newest delivery came; null: it has none. */
   readonly lastAt: Instant | null
 }
 
@@ -74,7 +74,7 @@ export interface DeliveryView {
 export interface ThreadPage {
   /** The oldest of this page first. */
   readonly items: readonly DeliveryView[]
-  /** Of the page before; null: nothing was delivered before these. */
+  /** The cursor of the page before; null: nothing was delivered before these. */
   readonly next: number | null
 }
 
@@ -114,8 +114,8 @@ export interface InboxViews {
    */
   readConversation(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
   /**
-   * Of the newest five hundred that this recipient got, those that were not read: a person reads them now, which the audit log
-   * notes. Null: no such connection.
+   * The unread ones among the newest five hundred that this recipient got. A person reads them now, which the audit log notes.
+   * Null: no such connection.
    */
   readUnread(of: OwnConnection, to: string, actor: Actor): Promise<readonly DeliveryView[] | null>
   /**

@@ -22,7 +22,7 @@ export interface StandsStill {
   readonly canBeEnded: boolean
 }
 
-/** Of the messages before the head of the lane, or the newest ones: as far back as a quick scan reaches. */
+/** How fast a lane was, measured on the messages before its head, or on the newest ones, as far back as a quick scan reaches. */
 export interface MeasuredPace {
   readonly publishedInLastMinute: BoundedCount
   /** Null when none was found. */
@@ -65,7 +65,7 @@ export interface LaneOverview {
 interface LaneList {
   readonly items: readonly LaneOverview[]
   readonly next: string | null
-  /** Of all connections of the account, whatever is searched for. */
+  /** How many connections of the whole account are in each group, whatever is searched for. */
   readonly counts: Readonly<Record<LaneGroup, number>>
 }
 
@@ -186,7 +186,7 @@ export interface LaneViews {
    * there is no such connection.
    */
   findOldestWait(of: OfConnection): Promise<OwnWait | null>
-  /** Of a page of messages those that wait or are being sent. Ids of another account are left out. */
+  /** The places of those messages that wait or are being sent. Ids of another account are left out. */
   findPlaces(accountId: AccountId, ids: readonly MessageId[]): Promise<readonly WaitingPlace[]>
 
   setState(of: OfConnection, state: 'active' | 'paused', actor: Actor): Promise<void>

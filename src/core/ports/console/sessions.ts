@@ -7,7 +7,7 @@ export type Proof = 'password' | 'password and code' | 'password and recovery co
 
 interface NewSession {
   readonly personId: string
-  /** Of the 256 random bits in the cookie. */
+  /** The hash of the 256 random bits in the cookie. */
   readonly sha256: Buffer
   readonly proof: Proof
   /** “Keep me signed in”. */
@@ -46,7 +46,7 @@ export interface AuthenticatedSession {
   }[]
 }
 
-/** A question put to a browser that it must come back with: the second step of signing in, or a passkey. */
+/** Given to a browser, which must return it with its answer: to the second step of signing in, or to a passkey's challenge. */
 export interface Ticket {
   readonly sha256: Buffer
   readonly kind: 'second-factor' | 'passkey-sign-in' | 'passkey-step-up' | 'passkey-new'
@@ -61,7 +61,7 @@ export interface Ticket {
 export interface Sessions {
   /** Begins a session and returns its id. Always a new id, so that none from before the sign-in stays valid. */
   begin(session: NewSession): Promise<string>
-  /** Null when there is none, it was ended, idle for too long or its time is over. Notes that it was used, once a minute. */
+  /** Null when there is none, or it has ended. Notes that it was used, once a minute. */
   find(sha256: Buffer): Promise<AuthenticatedSession | null>
   /** After a step-up: proven now, and from now on found by the new hash only. False when it has ended meanwhile. */
   prove(sessionId: string, newSha256: Buffer): Promise<boolean>
@@ -73,11 +73,11 @@ export interface Sessions {
   endAll(personId: string, except: string | null): Promise<number>
 
   /**
-   * Counts one try on each of these counters, all or none, before it is known how it ends: guesses made side by side
-   * must not slip through. Null: go on. Else none was counted, and the next try is welcome at that time.
+   * Counts one try on each of these counters, all or none, before its result is known: otherwise many guesses could be made
+   * at once. Null: go on. Otherwise none was counted, and the next try may be made at that time.
    */
   countTry(tries: readonly ThrottledTry[]): Promise<Instant | null>
-  /** It was the right person: what was counted for `reset` is forgotten, of `returned` the one try is given back. */
+  /** It was the right person: the counters in `reset` start again at zero, those in `returned` count this try no more. */
   forgiveTry(given: { readonly reset: readonly string[]; readonly returned: readonly string[] }): Promise<void>
 
   /** Has this person signed in with this browser before? */

@@ -83,7 +83,7 @@ export interface TokenActivityEntry {
   readonly type: string | null
   /** How the message stands now; null of a request that made none. */
   readonly state: string | null
-  /** Of a request that made no message: what it was answered. */
+  /** The HTTP status of the reply to a request that made no message. */
   readonly status: number | null
   readonly count: number
 }

@@ -2,7 +2,7 @@ import type { PhoneView } from '../../../contract/console/phone.ts'
 import type { DeviceSessionView } from '../../../core/ports/console/device-sessions.ts'
 import { explainSession } from '../../../core/sentences/explain-session.ts'
 
-// Of these nothing is tried, or not soon, until a person wants it.
+// Sessions with these statuses try nothing, or not soon, until a person asks for it.
 const USED_HERE = ['taken-elsewhere', 'banned', 'client-refused', 'unreadable', 'not-installed']
 
 /** The phone that a connection is linked to. */

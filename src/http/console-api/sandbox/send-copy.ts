@@ -65,7 +65,7 @@ export async function sendCopy(
   reply.header('content-length', to - from + 1)
   // In byte mode: in object mode, 16 pieces would be buffered for a slow reader.
   const body = Readable.from(copy.read(from, to), { objectMode: false })
-  // Of the body, not of the reply: a client may have left while the file was opened.
+  // The event of the body, not of the reply: a client may have left while the file was opened.
   body.once('close', () => {
     void copy.close()
     onEnd()

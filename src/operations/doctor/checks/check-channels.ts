@@ -32,7 +32,7 @@ export async function checkChannels(examination: Examination): Promise<readonly 
   ]
 }
 
-/** Of a linked device no network is asked: the worker that holds the lane has stored how its session stands. */
+/** No network is asked about a linked device: the worker that holds the lane has stored the status of its session. */
 async function checkLinked(
   linked: readonly ConnectionView[],
   session: AdministrationSession,

@@ -4,6 +4,7 @@ import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 import { nearestFolder } from '../machine/nearest-folder.ts'
 
+/** What a mode grants to the group and to all other users. */
 const OTHERS = 0o077
 
 /** What was seen of the folder. */
@@ -11,14 +12,14 @@ interface FolderFacts {
   readonly path: string
   /** Null when it is not there. */
   readonly found: (Pick<Stats, 'uid' | 'mode'> & { readonly isDirectory: boolean }) | null
-  /** Whether we may read, write and enter it, or the folder in which it would be made. */
+  /** Whether we may read, write and enter it; if it is not there, the folder in which it would be made. */
   readonly mayUse: boolean
   readonly ownUid: number
   readonly above: string
 }
 
 export async function checkDataFolder({ dataDir }: Examination): Promise<CheckResult> {
-  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no folder to check.')
+  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so there is no folder to check.')
   return assessFolder(readFolder(dataDir))
 }
 
@@ -33,7 +34,7 @@ export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts
       facts,
     )
   }
-  if (!found.isDirectory) return problem(`${path} is no folder.`, 'Set NUNCIO_DATA_DIR to a folder.', facts)
+  if (!found.isDirectory) return problem(`${path} is not a folder.`, 'Set NUNCIO_DATA_DIR to a folder.', facts)
   if (!mayUse)
     return problem(
       `This user (${ownUid}) may not write to ${path}, which belongs to the user ${found.uid}.`,
@@ -42,14 +43,14 @@ export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts
     )
   if (ownUid === 0 && found.uid !== 0)
     return warning(
-      `${path} belongs to the user ${found.uid}, and this is root: what root writes there the service may not read.`,
+      `${path} belongs to the user ${found.uid}, and this is root: the service may be unable to read what root writes there.`,
       'Run commands as the user that runs Nuncio.',
       facts,
     )
   if ((found.mode & OTHERS) !== 0)
     return warning(
-      `Other users of this machine may read ${path}, where texts and numbers lie as they were sent.`,
-      `Take that from them: chmod 700 ${shellWord(path)}`,
+      `Other users of this machine may read ${path}, which holds texts and numbers of messages.`,
+      `Close it to them: chmod 700 ${shellWord(path)}`,
       facts,
     )
   return ok(`${path} is this user’s own, and no other user may read it.`, facts)
@@ -57,7 +58,7 @@ export function assessFolder({ path, found, mayUse, ownUid, above }: FolderFacts
 
 function readFolder(path: string): FolderFacts {
   const above = nearestFolder(path)
-  // On Windows users have no numbers.
+  // Windows has no numeric user ids.
   const ownUid = process.geteuid?.() ?? -1
   return { path, found: statOf(path), mayUse: mayUse(above), ownUid, above }
 }

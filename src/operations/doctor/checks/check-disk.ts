@@ -27,7 +27,7 @@ export interface Room {
 }
 
 export async function checkDisk({ dataDir, settings }: Examination): Promise<readonly CheckResult[]> {
-  if (dataDir === null) return [skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to check.')]
+  if (dataDir === null) return [skipped('NUNCIO_DATA_DIR is wrong, so there is no disk to check.')]
   const folder = nearestFolder(dataDir)
   const { bavail, bsize, blocks, ffree, files } = await statfs(folder)
   const room = { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: files > 0 ? ffree : null }

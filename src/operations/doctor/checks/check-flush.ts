@@ -10,7 +10,7 @@ const LEAST_BELIEVABLE_MS = 0.03
 const SLOW_MS = 30
 
 export async function checkFlush({ dataDir, settings }: Examination): Promise<CheckResult> {
-  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so that there is no disk to measure.')
+  if (dataDir === null) return skipped('NUNCIO_DATA_DIR is wrong, so there is no disk to measure.')
   // With PostgreSQL what counts is the disk of its server, which cannot be measured from here.
   if (settings?.database.engine === 'postgres')
     return skipped('The database is PostgreSQL: how its disk flushes can be measured there only, with pg_test_fsync.')

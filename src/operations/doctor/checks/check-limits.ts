@@ -13,7 +13,7 @@ const MB = 1024 * 1024
 export async function checkLimits({ openSession }: Examination): Promise<readonly CheckResult[]> {
   const session = await openSession()
   const workers = session ? await session.administration.listWorkers() : []
-  // Of the running service where it can be seen, because a service file may set others than those of a shell.
+  // The limits of the running service, if they can be read: a service file may set other limits than a shell has.
   const running = workers.find(
     ({ isAlive, pid }) => isAlive && pid !== null && readText(`/proc/${pid}/limits`) !== null,
   )

@@ -23,7 +23,7 @@ interface ServerAnswer {
 /** Asks each DNS server for one public name, as the media fetcher would. */
 export async function checkResolver({ settings, isOffline }: Examination): Promise<CheckResult> {
   if (isOffline) return skipped('No DNS server was asked, because of --offline.')
-  if (!hasNetwork()) return skipped('This machine has no network besides itself, so that no name can be looked up.')
+  if (!hasNetwork()) return skipped('This machine has no network besides itself, so no name can be looked up.')
   const servers = serversOf(settings)
   return assessAnswers(NAME, await Promise.all(servers.map((server) => ask(server, NAME))))
 }

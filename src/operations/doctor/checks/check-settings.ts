@@ -41,7 +41,7 @@ function assessEnvFile({ readings }: SettingsReading, mode: number | null): Chec
   return [
     problem(
       `Every user of this machine may read the file .env, which holds the secret ${secret.name}.`,
-      'Take that from them: chmod 600 .env',
+      'Close it to them: chmod 600 .env',
       { setting: secret.name },
     ),
   ]

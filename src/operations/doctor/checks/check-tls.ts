@@ -8,7 +8,7 @@ const RENEW = 'Renew it, and put both files in place: the running service takes 
 
 /** Refuses, as a start does, with what is wrong with the files. */
 export async function checkTls({ settings, now }: Examination): Promise<CheckResult> {
-  if (!settings) return skipped('The settings are wrong, so that no certificate is checked.')
+  if (!settings) return skipped('The settings are wrong, so no certificate is checked.')
   const files = readTlsFiles(settings)
   if (!files)
     return skipped(

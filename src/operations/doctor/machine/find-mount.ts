@@ -11,7 +11,7 @@ export interface Mount {
 /** The mount that a path lies on; null when the text names none. The path must be absolute and without links. */
 export function findMount(mountInfo: string, path: string): Mount | null {
   const mounts = mountInfo.split('\n').map(readLine)
-  // Of two mounts on one point the later one is seen.
+  // If two mounts have the same point, the later one covers the earlier.
   return mounts.reduce<Mount | null>(
     (best, mount) =>
       mount && isIn(path, mount.point) && mount.point.length >= (best?.point.length ?? 0) ? mount : best,

@@ -99,7 +99,7 @@ export class Backlog {
     return counted
   }
 
-  /** Of the same account: an account that invents numbers pushes out only its own. */
+  /** Forgets an entry of the same account: an account that invents numbers must not push out those of others. */
   #forgetOldest(ofAccount: OfAccount): void {
     for (const number of ofAccount.keys()) {
       if (number === null) continue

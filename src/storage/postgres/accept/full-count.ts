@@ -6,8 +6,8 @@ import { COUNTED_UP_TO, type CountPart, type CountStep } from './backlog.ts'
 
 const COUNT_EVERY_MS = 300_000
 const LANES_AT_ONCE = 100
-// Of the server's time. Accepting waits as long, so parts are short. A million messages take about 0.4 s. However many wait, about
-// four hundred parts count them all, and a dozen or two of the watchdog's checks suffice.
+// The time that one part takes of the server. Accepting waits that long, so parts are short. A million messages take about 0.4 s.
+// However many wait, about four hundred parts count them all, within a dozen or two of the watchdog's checks.
 const PART_MS = 2
 const MESSAGES_IN_A_MS_OF_EACH_PART = 1_300_000
 // The watchdog asks at each check. A count from before another process was the watchdog is out of date.
@@ -42,7 +42,7 @@ export class FullCount {
   #known: FullCounts | null = null
   #knownSince = Number.NEGATIVE_INFINITY
   #askedAt = Number.NEGATIVE_INFINITY
-  /** Of the count under way. Lanes in which less waits than matters are only in the sum of their account. */
+  /** The count under way. Lanes with few waiting messages are only in the sum of their account. */
   #connections = new Map<ConnectionId, number>()
   #accounts = new Map<AccountId, number>()
   #ahead: readonly Lane[] = []

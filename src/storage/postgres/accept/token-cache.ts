@@ -20,8 +20,8 @@ interface Entry {
 }
 
 /**
- * Tokens that exist, remembered for a second. Only a hint, because accepting checks again (G7). While the database is away it gives
- * out nothing older, because nothing could be accepted.
+ * Remembers tokens for a second. Only a hint, because accepting checks again (G7). It returns nothing older while the database
+ * is unavailable: nothing could be accepted anyway.
  */
 export class TokenCache {
   readonly #clock: Clock

@@ -112,7 +112,7 @@ export class Batcher<Given, Result> {
     return most
   }
 
-  /** Of the queue, when one connection is taken already. */
+  /** How much of the queue goes to one connection, when that one is taken already. */
   #shareOfConnection(): number {
     const { mostPerBatch, minPerConnection = mostPerBatch } = this.#options
     const connections = Math.min(this.#free.length + 1, Math.floor(this.#queue.length / minPerConnection))

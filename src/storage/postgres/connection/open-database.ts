@@ -26,7 +26,7 @@ interface Found {
 interface NeededSetting {
   readonly name: string
   readonly allowed: readonly string[]
-  /** Of the whole server, or of a role in a database too. */
+  /** Where it is set: for the whole server only, or for a role in a database too. */
   readonly scope: 'server' | 'role'
   /** What would happen otherwise. */
   readonly otherwise: string

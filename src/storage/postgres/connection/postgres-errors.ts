@@ -74,7 +74,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   '44': 'data',
   '54': 'data',
   P0: 'data',
-  // Of our own, see `require_known_server`.
+  // A code of our own: see `require_known_server`.
   NU001: 'unverified',
 }
 

@@ -1,4 +1,4 @@
--- Of a lane whose next wait has the same reason: whether it is the same wait. Otherwise messages went in between.
+-- Whether the next wait of a lane for the same reason is the same wait. Otherwise messages went in between.
 create or replace function wait_goes_on(since bigint, until bigint, at bigint) returns boolean language sql immutable as $$
   select since is not null and (until is null or until >= at - 120000)
 $$;

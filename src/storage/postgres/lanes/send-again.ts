@@ -11,12 +11,12 @@ import { postgresEngine } from '../queries/administration-engine.ts'
 
 interface SendAgainParts {
   readonly url: string
-  /** What the service remembers beside the data. */
+  /** The checkpoint in `remembered.json`: how far the database had got (G12). */
   readonly file: CheckpointFile
   readonly now: () => Instant
 }
 
-/** Repeats failed messages, one at a time, on a connection of its own that is closed when it is not needed. */
+/** Sends failed messages again, one at a time. Its own connection to the database is closed while it is idle. */
 export class SendAgainConnection {
   readonly #pool: ReturnType<typeof openPool>
   readonly #database: Kysely<Tables>
@@ -35,14 +35,14 @@ export class SendAgainConnection {
     return done
   }
 
-  /** Resolves when none is on its way. Harmless twice. */
+  /** Resolves when no message is being sent again. Harmless twice. */
   async close(): Promise<void> {
     await this.#last
     if (!this.#pool.ending) await this.#pool.end()
   }
 
   async #send(failed: Parameters<ChannelEvents['sendAgain']>[0]): Promise<MessageId | null> {
-    // Such a text cannot even be asked for.
+    // PostgreSQL takes no text with a NUL, not even as a parameter.
     if (failed.messageId.includes('\0')) return null
     try {
       return await sendFailedAgain({ database: this.#database, engine: postgresEngine, now: this.#now }, failed)

@@ -29,7 +29,7 @@ interface Tallied {
   readonly count: number
 }
 
-/** Of the steps in which there are any. Null where there are too many rows to read. */
+/** Counts the rows of each step of time that has any. Null if there are too many rows to read. */
 export async function countRows(store: Store, search: Search, step: TimeStep): Promise<readonly Tallied[] | null> {
   const { filter } = search
   const reading = readingOf(store)

@@ -89,7 +89,7 @@ export async function endLaneWait({ tables, at, actor }: Change, connectionId: C
     .execute()
 }
 
-/** Of a lane and of all lanes, what lies in that time, the newest first if there are very many. */
+/** The standstills of a lane, and those of all lanes, in that time. If there are very many, the newest ones. */
 export async function readStandstills(
   tables: Reader,
   connectionId: ConnectionId,

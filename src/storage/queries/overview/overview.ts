@@ -171,7 +171,8 @@ async function findTook({ database, engine }: Store, accountId: AccountId, end: 
       .limit(left)
       .execute()
     left -= rows.length
-    // Of these it is only known when a person said so, maybe days later. A clock that was set back is no reason to have been fast.
+    // When a message marked as arrived left is unknown: a person said so, maybe days later. A clock that was set back makes no
+    // message fast.
     for (const { accepted_at: acceptedAt, published_at: publishedAt, reason } of rows)
       if (publishedAt !== null && reason !== 'marked_arrived') took.push(Math.max(0, publishedAt - acceptedAt))
   }

@@ -5,12 +5,12 @@ import type { Reader, Store } from '../store.ts'
 import { countHour } from './count-hour.ts'
 import { type Counted, DAY_MS, firstOpen, HOUR_MS, hourOf, nextHour } from './hours.ts'
 
-// So counting takes at most a tenth of one processor while a person watches, and otherwise hardly slows sending, however
-// much there is to count.
+// The rest after a count, in times of its duration. While a person watches, counting takes at most a tenth of one processor;
+// otherwise it hardly slows sending.
 const REST_TIMES_WATCHED = 10
 const REST_TIMES = 40
-// Within the count of an hour, because PostgreSQL ends a transaction that is idle for long. The remaining rest follows
-// after the hour.
+// One hour is counted in one transaction, and PostgreSQL ends a transaction that is idle for long. The remaining rest
+// follows after the hour.
 const LONGEST_REST_WITHIN_MS = 2_000
 const WATCHED_FOR_MS = 60_000
 const CHECK_EVERY_MS = 5_000
@@ -133,7 +133,7 @@ export class TallyCounter {
       .selectFrom('tally')
       .select('hour')
       .distinct()
-      // As literals: there is an index on just these.
+      // Literals, because a partial index has exactly these values.
       .where('state', '=', sql.lit('waiting'))
       .where('connection_id', '=', sql.lit(''))
       .execute()

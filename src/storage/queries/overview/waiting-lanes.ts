@@ -37,7 +37,7 @@ export async function readWaiting(store: Store, accountId: AccountId, now: Insta
   }
 }
 
-// Of the whole installation: its alarms and banners say so. A pause needs a person once its messages would expire.
+// Alarms and banners of the installation report these. A pause needs a person once its messages would expire.
 const SAID_ELSEWHERE: ReadonlySet<string> = new Set<ReasonCode>([
   'paused',
   'database_went_back',

@@ -21,7 +21,7 @@ export interface BackupCounts {
   readonly connections: number
   readonly tokens: number
   readonly messages: number
-  /** Of the messages, those that wait. */
+  /** How many of the messages wait. */
   readonly waiting: number
 }
 

@@ -69,7 +69,7 @@ function selectOldest(tables: Reader, row: WebhookRow) {
   return tables.selectFrom((query) =>
     query
       .selectFrom('delivery')
-      // Of the index of what waits alone: a webhook may have millions of deliveries that ended.
+      // Read from the index of waiting deliveries only, because a webhook may have millions that ended.
       .select('notice_position')
       .where('account_id', '=', row.account_id)
       .where('webhook_id', '=', row.id)
@@ -97,7 +97,7 @@ async function readRetrying(tables: Reader, row: WebhookRow, now: Instant): Prom
   const groups = await selectOldest(tables, row)
     .innerJoin('delivery as d', 'd.notice_position', 'oldest.notice_position')
     .select([
-      // Of its schedule, which begins anew with a replay.
+      // Tries of the present schedule, which a replay starts again.
       sql<number>`tries - tries_before`.as('tried'),
       sql<number>`count(*)`.as('count'),
       // What is being tried now is due until its result is known.

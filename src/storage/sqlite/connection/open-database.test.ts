@@ -138,7 +138,7 @@ describe('opening what is no healthy database of ours', () => {
 
     const refusal = assertRefused('database_unavailable', () => openDatabase(below, { create: true }))
 
-    assert.match(refusal.message, new RegExp(`because ${path} is no folder\\. Point NUNCIO_DATA_DIR`))
+    assert.match(refusal.message, new RegExp(`because ${path} is not a folder\\. Point NUNCIO_DATA_DIR`))
   })
 })
 

@@ -165,5 +165,5 @@ function whyNotUsed(place: string, found: Stats): string | null {
 }
 
 function noFolder(path: string, place: string): string {
-  return `${path} cannot be there, because ${place} is no folder. Point NUNCIO_DATA_DIR at another folder.`
+  return `${path} cannot be there, because ${place} is not a folder. Point NUNCIO_DATA_DIR at another folder.`
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { ConnectionId, Instant } from '../../../core/ids.ts'
 import { RETRY_WITHIN_MS, SHORTEST_MS } from '../../queries/lanes/standstills.ts'
 
-/** Of a lane whose next wait has the same reason: whether it is the same wait. Otherwise messages went in between. */
+/** Whether the next wait of a lane for the same reason is the same wait. Otherwise messages went in between. */
 export const GOES_ON = (at: string) =>
   `(wait_since is not null and (wait_until is null or wait_until >= ${at} - ${RETRY_WITHIN_MS}))`
 

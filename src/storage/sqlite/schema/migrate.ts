@@ -58,7 +58,7 @@ export function readApplied(
   return applied
 }
 
-/** Of a backup. Refuses one whose tables, indexes and triggers are not those of our migrations that were applied to it. */
+/** Refuses a backup whose tables, indexes and triggers are not those that its applied migrations make. */
 export function refuseChangedSchema(database: DatabaseSync, path: string): void {
   const applied = readApplied(database, path)
   const ours = new DatabaseSync(':memory:')

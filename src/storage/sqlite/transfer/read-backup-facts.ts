@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { AppliedMigration, BackupFacts } from '../../queries/verify/backup-facts.ts'
 
-/** Of a copy that no process writes to. */
+/** Reads what the manifest of a backup says. The database must be a copy that no process writes to. */
 export function readBackupFacts(database: DatabaseSync): BackupFacts {
   const one = (sql: string) => database.prepare(sql).get()
   const count = (sql: string) => one(`select count(*) as rows from ${sql}`)?.['rows'] as number
