@@ -107,7 +107,7 @@ export class PostgresStorage {
   /** For the state and the connections of channels. */
   readonly #channelReads: PgConnection
   readonly #again: SendAgainConnection
-  readonly #links: PgConnection[] = []
+  readonly #pgConnections: PgConnection[] = []
   /** For occasional statements. */
   readonly #plain: PgConnection
   readonly #wakeUpNotifier: WakeUpNotifier
@@ -129,14 +129,14 @@ export class PostgresStorage {
       onAlarm: (sentence) => options.onError(new Error(sentence)),
     })
     this.#plain = this.#newConnection('rest')
-    this.notices = new PostgresNotices(this.#ask)
+    this.notices = new PostgresNotices(this.#query)
     this.clock = new DatabaseClock(options.clock)
     this.health = new StorageHealth(this.clock)
     this.#wakeUpNotifier = new WakeUpNotifier(this.#newConnection('notifications'))
     this.#channelReads = this.#newConnection('channels')
     this.#again = new SendAgainConnection({ url: options.url, file, now: () => this.clock.now() })
     this.#channels = new PostgresChannelState({
-      link: this.#channelReads,
+      pgConnection: this.#channelReads,
       additions: this.#newConnection('additions'),
     })
     this.sessions = new PostgresSessionRows(this.#newConnection('sessions'))
@@ -152,7 +152,7 @@ export class PostgresStorage {
     })
     this.lanes = new PostgresLanes({
       connections: this.#newFencedConnections('steps'),
-      runs: this.#newLinks('runs'),
+      runs: this.#newConnections('runs'),
       claims: this.#newConnection('claims'),
       beats: this.#newConnection('beats'),
       worker: options.worker,
@@ -162,19 +162,19 @@ export class PostgresStorage {
     })
     this.blocked = new PostgresBlockedRecipients({
       clock: this.clock,
-      link: this.#newConnection('blocks'),
+      pgConnection: this.#newConnection('blocks'),
       hash: options.hashRecipient ?? noHash,
     })
     const retention = this.#newConnection('retention')
-    this.retention = new PostgresRetention((sql, values) => retention.ask(sql, values))
+    this.retention = new PostgresRetention((sql, values) => retention.query(sql, values))
     this.mediaQueue = new PostgresMediaQueue({
-      link: this.#newConnection('media'),
+      pgConnection: this.#newConnection('media'),
       worker: options.worker.id,
       spool: options.spool,
     })
     this.watch = createWatch({
       database: new PostgresWatchDatabase({
-        link: this.#plain,
+        pgConnection: this.#plain,
         counts: this.#newConnection('watch'),
         waiting: () => this.#waiting,
       }),
@@ -185,20 +185,20 @@ export class PostgresStorage {
 
   /** Checks that this is the right database, before anything uses it. */
   async validateConnection(): Promise<void> {
-    await this.#ask('select 1')
+    await this.#query('select 1')
     await this.lanes.renewLease()
   }
 
   async isEmpty(): Promise<boolean> {
-    return (await this.#ask('select 1 from account limit 1')).length === 0
+    return (await this.#query('select 1 from account limit 1')).length === 0
   }
 
   async hasPeople(): Promise<boolean> {
-    return (await this.#ask('select 1 from person limit 1')).length > 0
+    return (await this.#query('select 1 from person limit 1')).length > 0
   }
 
   async readKeyFacts(): Promise<KeyFacts> {
-    return toKeyFacts((await this.#ask(KEY_FACTS))[0])
+    return toKeyFacts((await this.#query(KEY_FACTS))[0])
   }
 
   channelState(channel: string): ChannelState {
@@ -233,7 +233,7 @@ export class PostgresStorage {
     this.#every(COUNT_EVERY_MS, () => this.#count())
     if (this.#options.worker.roles.includes('dispatch'))
       this.#every(POLL_BLOCKED_EVERY_MS, () => this.blocked.pollIfUsed())
-    this.#every(MAINTENANCE_EVERY_MS, () => runMaintenance(this.#ask))
+    this.#every(MAINTENANCE_EVERY_MS, () => runMaintenance(this.#query))
     await Promise.all([this.#renewLease(), this.#count()])
   }
 
@@ -248,7 +248,7 @@ export class PostgresStorage {
   /** True when a row can be committed now and no request failed in the last seconds. */
   async isWritable(): Promise<boolean> {
     try {
-      await this.#ask(`select begin_durable_write(1000), record_fence($1, -1, 0)`, [this.#options.worker.id])
+      await this.#query(`select begin_durable_write(1000), record_fence($1, -1, 0)`, [this.#options.worker.id])
       this.health.wrote()
       return this.health.error === null
     } catch (error) {
@@ -277,16 +277,16 @@ export class PostgresStorage {
     await this.intake.close()
     await this.#again.close()
     // So that a copy of the database that was made just before is older than our checkpoint.
-    if (this.#timers.length > 0) await this.#rollbackDetector.renewLease(this.#ask).catch(() => {})
-    await Promise.all(this.#links.map((link) => link.close()))
+    if (this.#timers.length > 0) await this.#rollbackDetector.renewLease(this.#query).catch(() => {})
+    await Promise.all(this.#pgConnections.map((pgConnection) => pgConnection.close()))
   }
 
   /** Dispatchers renew their own lease as often as they need. This renews it for all other processes. */
   async #renewLease(): Promise<void> {
     const { worker } = this.#options
     if (!worker.roles.includes('dispatch')) await this.lanes.renewLease()
-    await this.#rollbackDetector.renewLease(this.#ask)
-    const [row] = await this.#ask(
+    await this.#rollbackDetector.renewLease(this.#query)
+    const [row] = await this.#query(
       `select count(*) as accepting from worker
          where ${validLeaseSql('now_ms()')} and ',' || roles || ',' like '%,api,%' and id <> $1`,
       [worker.id],
@@ -295,8 +295,8 @@ export class PostgresStorage {
   }
 
   async #count(): Promise<void> {
-    this.#waiting = await countWaiting(this.#ask)
-    this.#figures = await countFigures(this.#ask, this.#options.spool)
+    this.#waiting = await countWaiting(this.#query)
+    this.#figures = await countFigures(this.#query, this.#options.spool)
   }
 
   #reloadBlocks(): void {
@@ -305,7 +305,7 @@ export class PostgresStorage {
     this.blocked.poll().catch((error: unknown) => this.#options.onError(error))
   }
 
-  readonly #ask: Query = (sql, values) => this.#plain.ask(sql, values)
+  readonly #query: Query = (sql, values) => this.#plain.query(sql, values)
 
   #every(delayMs: number, call: () => Promise<void>): void {
     let isRunning = false
@@ -324,10 +324,10 @@ export class PostgresStorage {
 
   #newFencedConnections(purpose: 'accept' | 'steps'): readonly FencedConnection[] {
     const { worker, onCommit } = this.#options
-    return this.#newLinks(purpose).map((link) => {
+    return this.#newConnections(purpose).map((pgConnection) => {
       const connection = new FencedConnection(worker.id, {
         number: this.#fencedConnections,
-        link,
+        pgConnection,
         onCommit: (rows, tookMs) => {
           this.health.wrote()
           onCommit?.({ operation: purpose === 'steps' ? 'step' : purpose, rows, tookMs })
@@ -340,34 +340,34 @@ export class PostgresStorage {
     })
   }
 
-  #newLinks(purpose: keyof typeof PURPOSES): readonly PgConnection[] {
+  #newConnections(purpose: keyof typeof PURPOSES): readonly PgConnection[] {
     return Array.from({ length: PURPOSES[purpose].count }, () => this.#newConnection(purpose))
   }
 
   #newConnection(purpose: keyof typeof PURPOSES): PgConnection {
-    const link = new PgConnection({
+    const pgConnection = new PgConnection({
       url: this.#options.url,
       applicationName: `nuncio ${purpose}`,
       answerWithinMs: ANSWER_WITHIN_MS,
       onConnected: () => {
         this.#connectionsMade += 1
       },
-      validateConnection: async (ask) => {
-        await checkServer(ask, this.#options.url)
-        await this.#rollbackDetector.validateConnection(ask)
+      validateConnection: async (query) => {
+        await checkServer(query, this.#options.url)
+        await this.#rollbackDetector.validateConnection(query)
       },
     })
-    this.#links.push(link)
-    return link
+    this.#pgConnections.push(pgConnection)
+    return pgConnection
   }
 }
 
 /** For the metrics: how large the database is, what lies in a spool, and how many connections are paused. */
 async function countFigures(
-  ask: Query,
+  query: Query,
   spool: SpoolId,
 ): Promise<{ readonly databaseBytes: number; readonly spoolBytes: number; readonly pausedConnections: number }> {
-  const [row] = await ask(
+  const [row] = await query(
     `select pg_database_size(current_database()) as database_bytes,
        coalesce((select sum(size_bytes) from media where spool = $1 and state = 'ready'), 0)::bigint as spool_bytes,
        (select count(*) from connection where state = 'paused') as paused`,

@@ -36,7 +36,7 @@ export class RememberingProcess {
     this.#parts = parts
     const file = CheckpointFile.in(folder)
     this.memory = new RollbackDetector({ worker, file, onAlarm: (sentence) => this.alarms.push(sentence) })
-    this.connection = new FencedConnection(worker, { number: 7, link: null as never })
+    this.connection = new FencedConnection(worker, { number: 7, pgConnection: null as never })
     this.memory.watch(this.connection)
   }
 

@@ -125,7 +125,7 @@ export async function acceptBatch(
   }
   const batch: Batch = { ...shared, ...arrange(candidates, rights) }
   const rows = await connection.run(candidates.length, (count) =>
-    connection.link.queryNow(ACCEPT_REQUESTS.sql, ACCEPT_REQUESTS.valuesFor({ ...batch, count }), 'prepared'),
+    connection.pgConnection.queryNow(ACCEPT_REQUESTS.sql, ACCEPT_REQUESTS.valuesFor({ ...batch, count }), 'prepared'),
   )
   const [reply, ...exceptions] = rows as unknown as [Reply, ...Exception[]]
   const results = readResults(batch, reply)

@@ -179,14 +179,19 @@ function openIntake(
   { ways = 2, answerWithinMs = WAIT_MS, failures = [] }: IntakeOptions = {},
 ): PostgresIntake {
   const newConnection = () => {
-    const link = new PgConnection({ url, applicationName: 'test', answerWithinMs, validateConnection: async () => {} })
-    closing.push(() => link.close())
-    return link
+    const pgConnection = new PgConnection({
+      url,
+      applicationName: 'test',
+      answerWithinMs,
+      validateConnection: async () => {},
+    })
+    closing.push(() => pgConnection.close())
+    return pgConnection
   }
   return new PostgresIntake({
     connections: Array.from(
       { length: ways },
-      (_, number) => new FencedConnection(ANNA, { number: 100 + number, link: newConnection() }),
+      (_, number) => new FencedConnection(ANNA, { number: 100 + number, pgConnection: newConnection() }),
     ),
     lookUps: newConnection(),
     background: newConnection(),

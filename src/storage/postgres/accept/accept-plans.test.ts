@@ -85,7 +85,7 @@ interface Accepting {
   readonly sender: Sender
   readonly intake: PostgresIntake
   /** Over which the batches go. */
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
 }
 
 /** How many rows are found and how many blocks of indexes are read meanwhile. Not everything that is read is found. */
@@ -95,8 +95,8 @@ async function countTouched(accepting: Accepting, name: string): Promise<number>
   return (await touchedUntilNow(accepting)) - before
 }
 
-async function touchedUntilNow({ world, link }: Accepting): Promise<number> {
-  await link.ask('select pg_stat_force_next_flush()')
+async function touchedUntilNow({ world, pgConnection }: Accepting): Promise<number> {
+  await pgConnection.query('select pg_stat_force_next_flush()')
   const [row] = await world.sql(
     `select (select sum(idx_tup_read) from pg_stat_user_indexes) + (select sum(seq_tup_read) from pg_stat_user_tables)
        + (select sum(idx_blks_hit + idx_blks_read) from pg_statio_user_indexes) as touched`,
@@ -118,21 +118,21 @@ async function acceptBatches({ world, sender, intake }: Accepting, name: string)
   }
 }
 
-function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
+function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'pgConnection'> {
   const newConnection = () => {
-    const link = new PgConnection({
+    const pgConnection = new PgConnection({
       url: world.url,
       applicationName: 'test',
       answerWithinMs: 30_000,
       validateConnection: async () => {},
     })
-    closing.push(() => link.close())
-    return link
+    closing.push(() => pgConnection.close())
+    return pgConnection
   }
-  const link = newConnection()
+  const pgConnection = newConnection()
   const intake = new PostgresIntake({
     health: { failed: () => {} },
-    connections: [new FencedConnection(ANNA, { number: 100, link })],
+    connections: [new FencedConnection(ANNA, { number: 100, pgConnection })],
     lookUps: newConnection(),
     background: newConnection(),
     clock: world.clock,
@@ -140,5 +140,5 @@ function openIntake(world: PostgresWorld): Pick<Accepting, 'intake' | 'link'> {
     sendable: () => SENDABLE,
     acceptingProcesses: () => 1,
   })
-  return { intake, link }
+  return { intake, pgConnection }
 }

@@ -110,7 +110,7 @@ function newQueue(decide?: () => BatchResult) {
   const events: string[] = []
   const waits: number[] = []
   const waiting: (() => void)[] = []
-  const connection = { link: { isConnected: true } } as FencedConnection
+  const connection = { pgConnection: { isConnected: true } } as FencedConnection
   const queue = new AcceptQueue({
     connections: [connection, connection],
     run: (candidates, { lockMs }) => {

@@ -127,7 +127,7 @@ export class AcceptQueue {
       if (!isProbe && (this.#fresh.length === 0 || this.#lingers())) return
       const index = this.#free.pop()
       if (index === undefined) return
-      if (!this.#connection(index).link.isConnected) void this.#connect(index)
+      if (!this.#connection(index).pgConnection.isConnected) void this.#connect(index)
       else if (isProbe) void this.#probe(index)
       else void this.#sendBatch(index)
     }
@@ -140,9 +140,9 @@ export class AcceptQueue {
 
   async #connect(index: number): Promise<void> {
     try {
-      await this.#connection(index).link.connect()
+      await this.#connection(index).pgConnection.connect()
     } catch (error) {
-      if (this.#parts.connections.some(({ link }) => link.isConnected)) {
+      if (this.#parts.connections.some(({ pgConnection }) => pgConnection.isConnected)) {
         setTimeout(() => this.#release(index), RECONNECT_AFTER_MS)
         return
       }

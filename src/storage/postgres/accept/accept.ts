@@ -62,13 +62,13 @@ export class PostgresIntake implements Intake {
     this.#parts = parts
     this.#tokens = new TokenCache(clock, lookUps)
     this.#keys = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (keys) => findNamedMessages(lookUps, keys) })
-    this.#backlog = new Backlog({ ...parts, link: background })
+    this.#backlog = new Backlog({ ...parts, pgConnection: background })
     this.#queue = new AcceptQueue({
       connections,
       run: (candidates, context) => this.#acceptBatch(candidates, context),
       onError: (error) => parts.health.failed(error),
     })
-    this.#log = new RequestLog({ clock, link: background, onError: (error) => parts.health.failed(error) })
+    this.#log = new RequestLog({ clock, pgConnection: background, onError: (error) => parts.health.failed(error) })
     this.#stats = new AcceptStatsWriter(background)
     this.#authorizations = new AuthorizationCache(clock)
   }
@@ -139,8 +139,8 @@ function isWritable({ facts, tokenId, accountId, from, to, content, body, idempo
   return texts.every((text) => typeof text === 'string')
 }
 
-async function findNamedMessages(link: PgConnection, keys: readonly NamedKey[]): Promise<boolean[]> {
-  const [row] = await link.ask('select idempotency_keys_exist($1, $2, $3) as names', [
+async function findNamedMessages(pgConnection: PgConnection, keys: readonly NamedKey[]): Promise<boolean[]> {
+  const [row] = await pgConnection.query('select idempotency_keys_exist($1, $2, $3) as names', [
     textArray(keys.map(({ accountId }) => accountId)),
     textArray(keys.map(({ key }) => key)),
     IDEMPOTENCY_KEPT_MS,
@@ -160,7 +160,7 @@ interface Commit {
  * used. Written a moment later and for many at once, so that no acceptance waits for it.
  */
 class AcceptStatsWriter {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #usedAt = new Map<TokenId, Instant>()
   #commits: Commit[] = []
   #uses = new Map<TokenId, Instant>()
@@ -168,8 +168,8 @@ class AcceptStatsWriter {
   #writing: Promise<void> = Promise.resolve()
   #isClosed = false
 
-  constructor(link: PgConnection) {
-    this.#link = link
+  constructor(pgConnection: PgConnection) {
+    this.#pgConnection = pgConnection
   }
 
   committed({ firstSequence, results, tookUs }: DoneBatch): void {
@@ -215,7 +215,7 @@ class AcceptStatsWriter {
     this.#commits = []
     this.#uses = new Map()
     try {
-      await this.#link.ask('select note_acceptances($1, $2, $3, $4, $5)', [
+      await this.#pgConnection.query('select note_acceptances($1, $2, $3, $4, $5)', [
         bigintArray(commits.map(({ last }) => last)),
         bigintArray(commits.map(({ first }) => first)),
         bigintArray(commits.map(({ tookUs }) => tookUs)),

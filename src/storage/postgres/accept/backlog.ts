@@ -31,7 +31,7 @@ export interface BacklogLimits {
 
 interface BacklogParts {
   readonly clock: Clock
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   readonly limits: BacklogLimits
   readonly acceptingProcesses: () => number
 }
@@ -146,7 +146,7 @@ export class Backlog {
   async #countOn(steps: readonly CountStep[]): Promise<CountPart[]> {
     await this.#rest
     const began = performance.now()
-    const parts = await countOn((sql, values) => this.#parts.link.ask(sql, values), steps, COUNT_WITHIN_MS)
+    const parts = await countOn((sql, values) => this.#parts.pgConnection.query(sql, values), steps, COUNT_WITHIN_MS)
     const tookMs = performance.now() - began
     if (tookMs > COUNT_WITHIN_MS / 2) this.#rest = setTimeout(tookMs * REST_FACTOR)
     return parts
@@ -212,8 +212,8 @@ export class WaitingEstimate {
  * How many messages wait in all lanes: exact while they are few, then as the server estimates, which has forgotten it after a
  * crash; so at least {@link COUNTED_UP_TO}.
  */
-export async function countWaiting(ask: Query): Promise<number> {
-  const [row] = await ask(
+export async function countWaiting(query: Query): Promise<number> {
+  const [row] = await query(
     `select counted, case when counted < $1::bigint then counted else greatest(counted, (
          select greatest(coalesce(n_live_tup, 0), $1::bigint) from pg_stat_user_tables where relid = 'queued'::regclass)) end as waiting
        from (select count(*) as counted from (select 1 from queued limit $1::bigint) few) c`,
@@ -238,8 +238,8 @@ export interface CountPart {
 }
 
 /** Counts as much of them as the server can in that time, or a little more; one after the other, so the last may wait. */
-export async function countOn(ask: Query, steps: readonly CountStep[], withinMs: number): Promise<CountPart[]> {
-  const [row] = await ask('select count_waiting($1, $2, $3, $4, $5) as counts', [
+export async function countOn(query: Query, steps: readonly CountStep[], withinMs: number): Promise<CountPart[]> {
+  const [row] = await query('select count_waiting($1, $2, $3, $4, $5) as counts', [
     textArray(steps.map(({ accountId }) => accountId)),
     textArray(steps.map(({ number }) => number)),
     bigintArray(steps.map(({ after }) => after)),

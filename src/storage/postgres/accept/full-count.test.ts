@@ -111,24 +111,24 @@ describe('what is full, on PostgreSQL', () => {
     await add(anna, { first: 1, last: 26_000 })
     await add({ ...anna, connectionId: more }, { first: 26_001, last: 47_000 })
     await add(ben, { first: 47_001, last: 75_000 })
-    const link = new PgConnection({
+    const pgConnection = new PgConnection({
       url: world.url,
       applicationName: 'test',
       answerWithinMs: 30_000,
       validateConnection: async () => {},
     })
     onTestFinished(async () => {
-      await link.close()
+      await pgConnection.close()
       await world.close()
     })
-    const ask: Query = (sql, values) => link.ask(sql, values)
+    const query: Query = (sql, values) => pgConnection.query(sql, values)
     let parts = 0
     const full = new FullCount({
-      ask,
+      query,
       // Hardly any time, so that it takes several parts.
       count: (steps) => {
         parts += 1
-        return countOn(ask, steps, 1)
+        return countOn(query, steps, 1)
       },
       waiting: () => 75_000,
       monotonic: () => 0,
@@ -164,7 +164,7 @@ function counting({ counts, waiting }: { counts: CountingWorld['counts']; waitin
   const parts: number[] = []
   const world = { parts, counts, nowMs: 1_000, isAway: false }
   const full = new FullCount({
-    ask: async (_, values) => {
+    query: async (_, values) => {
       const [after] = values as [string]
       const ids = Object.keys(world.counts).filter((id) => id > after)
       return ids.map((id) => ({ id, account_id: 'acc_a', number: id }))

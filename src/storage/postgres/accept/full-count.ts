@@ -16,7 +16,7 @@ const FORGOTTEN_AFTER_MS = 120_000
 const NOTHING_FULL: FullCounts = { connections: new Map(), accounts: new Map() }
 
 interface FullCountParts {
-  readonly ask: Query
+  readonly query: Query
   /** See `countOn` of waiting-count.ts. */
   readonly count: (steps: readonly CountStep[], withinMs: number) => Promise<readonly CountPart[]>
   /** About how much waits in all. */
@@ -79,7 +79,7 @@ export class FullCount {
   }
 
   async #readOn(): Promise<void> {
-    const rows = await this.#parts.ask(
+    const rows = await this.#parts.query(
       `select id, account_id, number from connection where id > $1 and state <> 'removed' order by id limit ${LANES_AT_ONCE}`,
       [this.#readUpTo],
     )

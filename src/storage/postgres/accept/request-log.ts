@@ -14,7 +14,7 @@ const CHARACTERS_OF_A_ROW = 300
 
 interface RequestLogParts {
   readonly clock: Clock
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   /** Something was not kept, and others would not be either. */
   readonly onError: (error: StorageUnavailable) => void
 }
@@ -60,7 +60,7 @@ export class RequestLog {
   }
 
   async #writeSums(sums: readonly SummedRefusals[]): Promise<true[]> {
-    await this.#parts.link.ask('select log_summed_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
+    await this.#parts.pgConnection.query('select log_summed_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)', [
       LOCK_MS,
       textArray(sums.map(({ accountId }) => accountId)),
       textArray(sums.map(({ tokenId }) => tokenId)),
@@ -76,9 +76,9 @@ export class RequestLog {
   }
 
   async #write(requests: readonly RefusedRequest[]): Promise<true[]> {
-    const { clock, link } = this.#parts
+    const { clock, pgConnection } = this.#parts
     const now = clock.monotonic()
-    await link.ask('select log_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)', [
+    await pgConnection.query('select log_requests($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)', [
       LOCK_MS,
       textArray(requests.map(({ accountId }) => accountId)),
       textArray(requests.map(({ tokenId }) => tokenId)),

@@ -29,9 +29,13 @@ export class TokenCache {
   readonly #asked = new Map<string, Promise<Token | null>>()
   readonly #batches: Batcher<Buffer, Token | null>
 
-  constructor(clock: Clock, link: PgConnection) {
+  constructor(clock: Clock, pgConnection: PgConnection) {
     this.#clock = clock
-    this.#batches = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (hashes) => findTokens(link, hashes) })
+    this.#batches = new Batcher({
+      concurrency: 1,
+      mostPerBatch: 500,
+      run: (hashes) => findTokens(pgConnection, hashes),
+    })
   }
 
   find(sha256: Buffer): Token | Promise<Token | null> {
@@ -86,8 +90,8 @@ export class TokenCache {
   }
 }
 
-async function findTokens(link: PgConnection, hashes: readonly Buffer[]): Promise<(Token | null)[]> {
-  const rows = await link.ask(FIND, [hashes])
+async function findTokens(pgConnection: PgConnection, hashes: readonly Buffer[]): Promise<(Token | null)[]> {
+  const rows = await pgConnection.query(FIND, [hashes])
   const found = new Map(rows.map((row) => [(row['sha256'] as Buffer).toString('latin1'), toToken(row)]))
   return hashes.map((sha256) => found.get(sha256.toString('latin1')) ?? null)
 }

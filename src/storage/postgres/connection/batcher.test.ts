@@ -6,7 +6,7 @@ import { Batcher, type BatcherOptions } from './batcher.ts'
 import { StatementRefused, StorageDamaged } from './pg-connection.ts'
 
 describe('batches', () => {
-  it('let all who ask in one turn share a statement, each with its own answer', async () => {
+  it('let all who query in one turn share a statement, each with its own answer', async () => {
     const { batches, seen } = newBatcher()
 
     const answers = await Promise.all([batches.submit(1), batches.submit(2), batches.submit(3)])
@@ -111,7 +111,7 @@ describe('batches', () => {
     )
   })
 
-  it('G11: ask for each alone no longer once it is clear that all meet the damage', async () => {
+  it('G11: query for each alone no longer once it is clear that all meet the damage', async () => {
     let asked = 0
     const run = failing(() => ++asked > 0, new StorageDamaged(new Error()))
     const { batches } = newBatcher({ run })

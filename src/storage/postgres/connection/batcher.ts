@@ -198,10 +198,10 @@ function rejectAll(jobs: readonly Job<unknown, never>[] | readonly Job<never, ne
 }
 
 /** Repeats a query that timed out waiting for a lock: nothing was written then. */
-export async function retryOnLockTimeout<Result>(ask: () => Promise<Result>): Promise<Result> {
+export async function retryOnLockTimeout<Result>(query: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await ask()
+      return await query()
     } catch (error) {
       if (!(error instanceof StatementRefused && error.kind === 'contended')) throw error
       if (tries === TRIES) throw new StorageUnavailable('another transaction holds a lock', false, { cause: error })

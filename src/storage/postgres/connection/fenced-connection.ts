@@ -8,7 +8,7 @@ const CANCELLED = '57014'
 
 interface FencedConnectionParts {
   readonly number: number
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   /** After each commit; must be quick. */
   readonly onCommit?: ((rows: number, tookMs: number) => void) | null
   /** A batch could not be written, and others would not be either. */
@@ -22,7 +22,7 @@ interface FencedConnectionParts {
 export class FencedConnection {
   readonly worker: WorkerId
   readonly number: number
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   readonly #onCommit: ((rows: number, tookMs: number) => void) | null
   readonly #onError: (error: StorageUnavailable) => void
   #begun = 0
@@ -30,10 +30,10 @@ export class FencedConnection {
   /** A count past that of a batch with an unknown result, until that batch or a later one is written; null when there is none. */
   #past: number | null = null
 
-  constructor(worker: WorkerId, { number, link, onCommit = null, onError = () => {} }: FencedConnectionParts) {
+  constructor(worker: WorkerId, { number, pgConnection, onCommit = null, onError = () => {} }: FencedConnectionParts) {
     this.worker = worker
     this.number = number
-    this.link = link
+    this.pgConnection = pgConnection
     this.#onCommit = onCommit
     this.#onError = onError
   }
@@ -76,10 +76,10 @@ export class FencedConnection {
   }
 
   /** From now on the lost batch is rejected if it arrives, unless it was written already. Sent over any connection. */
-  async passLost(link: PgConnection, lockWithinMs: number): Promise<void> {
+  async passLost(pgConnection: PgConnection, lockWithinMs: number): Promise<void> {
     const past = this.#past
     if (past === null) return
-    await link.ask('select begin_durable_write($1), record_fence($2, $3, $4)', [
+    await pgConnection.query('select begin_durable_write($1), record_fence($2, $3, $4)', [
       lockWithinMs,
       this.worker,
       this.number,

@@ -46,8 +46,8 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
     max: MOST_CONNECTIONS_OF_A_POOL,
     query_timeout: ANSWER_WITHIN_MS,
     verify(client, done) {
-      const ask: Query = async (sql) => (await client.query<Row>(sql)).rows
-      check(ask, url, file).then(() => done(), done)
+      const query: Query = async (sql) => (await client.query<Row>(sql)).rows
+      check(query, url, file).then(() => done(), done)
     },
   })
   // An idle connection that breaks is made anew.
@@ -55,11 +55,11 @@ export function openPool(url: string, { user, file }: PoolUser): Pool {
   return pool
 }
 
-async function check(ask: Query, url: string, file: CheckpointFile | null): Promise<void> {
-  await checkServer(ask, url)
+async function check(query: Query, url: string, file: CheckpointFile | null): Promise<void> {
+  await checkServer(query, url)
   // A database without our tables belongs to no installation yet, and is refused later where it must have them.
-  if (file && (await ask(`select to_regclass('checkpoint') is not null as yes`))[0]?.['yes'] === true)
-    await refuseNotOurs(ask, file)
+  if (file && (await query(`select to_regclass('checkpoint') is not null as yes`))[0]?.['yes'] === true)
+    await refuseNotOurs(query, file)
 }
 
 /** Lets Kysely speak to PostgreSQL. The code that opened the pool also ends it. */

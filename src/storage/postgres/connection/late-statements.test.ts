@@ -25,15 +25,15 @@ describe('what comes late on PostgreSQL', () => {
 
   it('G5: has a lane remember nothing that is out of date either where the next step went over another connection', async () => {
     const { world, lane, session } = await heldLane()
-    const link = new PgConnection({
+    const pgConnection = new PgConnection({
       url: world.url,
       applicationName: 'test',
       answerWithinMs: 8_000,
       validateConnection: async () => {},
     })
     const slow = new SlowConnection()
-    const connections = [slow.asConnection(), link].map(
-      (each, at) => new FencedConnection(ANNA, { number: 90 + at, link: each }),
+    const connections = [slow.asConnection(), pgConnection].map(
+      (each, at) => new FencedConnection(ANNA, { number: 90 + at, pgConnection: each }),
     )
     const writer = new StepWriter(connections)
 
@@ -48,7 +48,7 @@ describe('what comes late on PostgreSQL', () => {
 
     await assert.rejects(late, { code: '55000' })
     assert.equal((await world.lanes.inspect(lane))?.memory.wait?.words, 'newer')
-    await link.close()
+    await pgConnection.close()
     await world.close()
   })
 
@@ -98,7 +98,7 @@ class SlowConnection {
   isStuck = false
 
   asConnection(): PgConnection {
-    return { ask: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as PgConnection
+    return { query: (sql: string, values: unknown[]) => this.#take(sql, values) } as unknown as PgConnection
   }
 
   #take(sql: string, values: unknown[]): Promise<Row[]> {

@@ -107,12 +107,12 @@ export class Listener {
  * commits of the installation wait for each other. When one is lost, the next poll finds the messages.
  */
 export class WakeUpNotifier {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   #pending = new Set<ConnectionId>()
   #isPlanned = false
 
-  constructor(link: PgConnection) {
-    this.#link = link
+  constructor(pgConnection: PgConnection) {
+    this.#pgConnection = pgConnection
   }
 
   notify(ids: readonly ConnectionId[]): void {
@@ -126,8 +126,8 @@ export class WakeUpNotifier {
     const ids = [...this.#pending]
     this.#pending = new Set()
     const payloads = split(ids)
-    await this.#link
-      .ask(`select pg_notify('${WAKE_CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads])
+    await this.#pgConnection
+      .query(`select pg_notify('${WAKE_CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads])
       .catch(() => {})
     this.#isPlanned = false
     if (this.#pending.size > 0) this.notify([])

@@ -96,26 +96,26 @@ export interface DatabaseUrls {
 export async function migrateDatabase(urls: DatabaseUrls): Promise<{ readonly from: number; readonly to: number }> {
   const { url, migrateUrl } = urls
   if (url === migrateUrl)
-    return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: describeServer(url) }))
+    return withConnection(url, (query) => applyMigrations({ query, appRole: null, place: describeServer(url) }))
   const app = await withConnection(url, whoIsThere)
   const place = describeServer(migrateUrl)
-  const result = await withConnection(migrateUrl, async (ask) => {
-    const owner = await whoIsThere(ask)
-    return applyMigrations({ ask, appRole: owner.role === app.role ? null : app.role, place })
+  const result = await withConnection(migrateUrl, async (query) => {
+    const owner = await whoIsThere(query)
+    return applyMigrations({ query, appRole: owner.role === app.role ? null : app.role, place })
   })
-  await withConnection(url, (ask) => refuseElsewhere(ask, url))
+  await withConnection(url, (query) => refuseElsewhere(query, url))
   return result
 }
 
-async function whoIsThere(ask: Query): Promise<{ readonly role: string }> {
-  const [row] = await ask('select current_user as role')
+async function whoIsThere(query: Query): Promise<{ readonly role: string }> {
+  const [row] = await query('select current_user as role')
   return row as { role: string }
 }
 
 /** Two URLs that lead to different databases, or two roles that use different schemas of one. */
-async function refuseElsewhere(ask: Query, url: string): Promise<void> {
+async function refuseElsewhere(query: Query, url: string): Promise<void> {
   try {
-    await checkMigrations(ask, describeServer(url))
+    await checkMigrations(query, describeServer(url))
   } catch (error) {
     throw new Refusal(
       'database_unavailable',
@@ -127,12 +127,12 @@ async function refuseElsewhere(ask: Query, url: string): Promise<void> {
 }
 
 /** Asks on a connection of its own, whose server is checked first, and ends it. Refuses with one clear sentence. */
-export async function withConnection<Result>(url: string, work: (ask: Query) => Promise<Result>): Promise<Result> {
+export async function withConnection<Result>(url: string, work: (query: Query) => Promise<Result>): Promise<Result> {
   const client = await connect(url)
-  const ask: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  const query: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
-    await checkServer(ask, url)
-    return await work(ask)
+    await checkServer(query, url)
+    return await work(query)
   } catch (error) {
     throw translateStatementError(error, url)
   } finally {
@@ -155,13 +155,13 @@ export async function connect(url: string): Promise<Client> {
  * Checks the server behind a fresh connection, in one query if nothing is wrong. Refuses with a sentence that says what is wrong
  * and how to fix it. To be called for every connection: the one before may have led to another server.
  */
-export async function checkServer(ask: Query, url: string): Promise<void> {
-  const [row] = await ask(SERVER_FACTS)
+export async function checkServer(query: Query, url: string): Promise<void> {
+  const [row] = await query(SERVER_FACTS)
   const found = row as unknown as Found
   refuseKind(found, `PostgreSQL at ${describeServer(url)}`)
   for (const needed of NEEDED) {
     const value = found.settings[needed.name] ?? 'unknown'
-    if (!needed.allowed.includes(value)) await refuseSetting(needed, value, { ask, found })
+    if (!needed.allowed.includes(value)) await refuseSetting(needed, value, { query, found })
   }
 }
 
@@ -194,9 +194,9 @@ function refuseKind(found: Found, server: string): void {
 async function refuseSetting(
   needed: NeededSetting,
   value: string,
-  { ask, found }: { readonly ask: Query; readonly found: Found },
+  { query, found }: { readonly query: Query; readonly found: Found },
 ): Promise<never> {
-  const [row] = await ask(`select source from pg_settings where name = '${needed.name}'`)
+  const [row] = await query(`select source from pg_settings where name = '${needed.name}'`)
   const remedy = remedyFor(needed, row?.['source'] as string, found)
   throw new Refusal('database_unsafe', `${needed.name} is ${value}: ${needed.otherwise}. ${remedy}`)
 }

@@ -14,49 +14,49 @@ const MADE_ANEW_AFTER_MS = 100
 const noPooler = whyNoPgBouncer()
 
 let database: TestDatabase
-let links: PgConnection[]
+let pgConnections: PgConnection[]
 
 beforeEach(async () => {
   database = await openTestDatabase()
-  links = []
+  pgConnections = []
   await query('create table written (n integer)')
 })
 
 afterEach(async () => {
-  await Promise.all(links.map((link) => link.close()))
+  await Promise.all(pgConnections.map((pgConnection) => pgConnection.close()))
   await database.drop()
 })
 
 describe('a statement that is prepared', () => {
   it('is parsed once for each session', async () => {
-    const link = open()
+    const pgConnection = open()
 
-    for (const n of [1, 2, 3]) assert.equal(await insert(link, n), n)
-    const known = await link.ask('select statement from pg_prepared_statements')
+    for (const n of [1, 2, 3]) assert.equal(await insert(pgConnection, n), n)
+    const known = await pgConnection.query('select statement from pg_prepared_statements')
 
     assert.deepEqual(known, [{ statement: WRITE }])
   })
 
   it('is executed once when the session has forgotten it', async () => {
-    const link = open()
-    await insert(link, 1)
-    await link.ask('deallocate all')
+    const pgConnection = open()
+    await insert(pgConnection, 1)
+    await pgConnection.query('deallocate all')
 
-    const answers = [await insert(link, 2), await insert(link, 3)]
+    const answers = [await insert(pgConnection, 2), await insert(pgConnection, 3)]
 
     assert.deepEqual(answers, [2, 3])
     assert.deepEqual(await written(), [1, 2, 3])
   })
 
   it('is asked anew when what it calls returns something else since', async () => {
-    const link = open()
+    const pgConnection = open()
     await query('create function pair() returns table (a integer) language sql as $$ select 1 $$')
-    await link.ask('select * from pair()', [], 'prepared')
+    await pgConnection.query('select * from pair()', [], 'prepared')
     await query(
       `drop function pair; create function pair() returns table (a integer, b integer) language sql as $$ select 1, 2 $$`,
     )
 
-    const answer = await link.ask('select * from pair()', [], 'prepared')
+    const answer = await pgConnection.query('select * from pair()', [], 'prepared')
 
     assert.deepEqual(answer, [{ a: 1, b: 2 }])
   })
@@ -75,7 +75,7 @@ describe('a statement that is prepared', () => {
         assert.deepEqual(answers, asked)
         assert.deepEqual(await written(), asked)
       } finally {
-        await Promise.all(links.map((link) => link.close()))
+        await Promise.all(pgConnections.map((pgConnection) => pgConnection.close()))
         await pooler.stop()
       }
     },
@@ -85,34 +85,34 @@ describe('a statement that is prepared', () => {
 describe('a connection that breaks after the last query of its validation', () => {
   it('is made anew', async () => {
     let made = 0
-    const link = open(database.url, async (ask) => {
+    const pgConnection = open(database.url, async (query) => {
       made += 1
-      const [row] = await ask('select pg_backend_pid() as pid')
+      const [row] = await query('select pg_backend_pid() as pid')
       // As when the server is restarted while the checkpoint is written to the disk.
       if (made === 1) await query(`select pg_terminate_backend(${row?.['pid']}, 10000)`)
     })
 
-    await assert.rejects(insert(link, 1), StorageUnavailable)
+    await assert.rejects(insert(pgConnection, 1), StorageUnavailable)
     await setTimeout(MADE_ANEW_AFTER_MS)
 
-    assert.equal(await insert(link, 2), 2)
+    assert.equal(await insert(pgConnection, 2), 2)
     assert.deepEqual(await written(), [2])
   })
 })
 
-function open(url = database.url, validateConnection: (ask: Query) => Promise<void> = async () => {}): PgConnection {
-  const link = new PgConnection({
+function open(url = database.url, validateConnection: (query: Query) => Promise<void> = async () => {}): PgConnection {
+  const pgConnection = new PgConnection({
     url,
     applicationName: 'test',
     answerWithinMs: 10_000,
     validateConnection,
   })
-  links.push(link)
-  return link
+  pgConnections.push(pgConnection)
+  return pgConnection
 }
 
-async function insert(link: PgConnection, n: number): Promise<unknown> {
-  return (await link.ask(WRITE, [n], 'prepared'))[0]?.['n']
+async function insert(pgConnection: PgConnection, n: number): Promise<unknown> {
+  return (await pgConnection.query(WRITE, [n], 'prepared'))[0]?.['n']
 }
 
 function query(sql: string): Promise<Record<string, unknown>[]> {

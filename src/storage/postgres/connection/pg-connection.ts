@@ -18,7 +18,7 @@ interface PgConnectionOptions {
   /** After each connection that was made. */
   readonly onConnected?: () => void
   /** Checks a fresh connection before its first query. Throws when it must not be used. */
-  readonly validateConnection: (ask: Query) => Promise<void>
+  readonly validateConnection: (query: Query) => Promise<void>
 }
 
 // The session does not know the name, or knows it already, or what it stands for has changed since.
@@ -94,11 +94,11 @@ export class PgConnection {
   }
 
   /** Those that come together have it one after the other. */
-  ask(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
+  query(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
     return this.#inTurn(() => this.queryNow(sql, values, mode))
   }
 
-  /** As `ask`, but only if there is a connection: a request that waits for one may expire meanwhile and must not be sent then. */
+  /** As `query`, but only if there is a connection: a request that waits for one may expire meanwhile and must not be sent then. */
   async queryNow(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
     const { rows } = await this.#pose((client, withinMs) => {
       const query = { text: sql, values: values as unknown[] }
@@ -108,10 +108,10 @@ export class PgConnection {
     return rows
   }
 
-  #inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
+  #inTurn<Result>(query: () => Promise<Result>): Promise<Result> {
     const answer = this.#last.then(async () => {
       await this.#connected()
-      return ask()
+      return query()
     })
     this.#last = answer.catch(() => {})
     return answer
@@ -135,14 +135,14 @@ export class PgConnection {
    * A pooler before PgBouncer 1.21 leads each statement to any session, and knows nothing of names. Then nothing was done,
    * so the same is asked without one, and so is all that comes after.
    */
-  async #named<Result>(text: string, ask: (name: string) => Promise<Result>): Promise<Result> {
-    if (!this.#mayName) return ask('')
+  async #named<Result>(text: string, query: (name: string) => Promise<Result>): Promise<Result> {
+    if (!this.#mayName) return query('')
     try {
-      return await ask(this.#nameOf(text))
+      return await query(this.#nameOf(text))
     } catch (error) {
       if (!(error instanceof DatabaseError && NAMES_REFUSED.includes(error.code ?? ''))) throw error
       this.#mayName = false
-      return ask('')
+      return query('')
     }
   }
 

@@ -219,8 +219,8 @@ describe('a connection over TLS', () => {
   })
 
   async function usesTls(options: string): Promise<unknown> {
-    const ask = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'
-    const [row] = await withConnection(`${server.url()}?${options}`, (query) => query(ask))
+    const query = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()'
+    const [row] = await withConnection(`${server.url()}?${options}`, (ask) => ask(query))
     return row?.['ssl']
   }
 

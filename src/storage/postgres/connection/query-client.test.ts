@@ -56,12 +56,12 @@ describe('asking over a client of pg', () => {
 })
 
 /** Bytes of buffers that are left after many statements and small collections only. */
-async function keptBytes(ask: (values: Buffer[]) => Promise<unknown>): Promise<number> {
+async function keptBytes(query: (values: Buffer[]) => Promise<unknown>): Promise<number> {
   const collect = garbageCollector()
   collect()
   const before = process.memoryUsage().arrayBuffers
   for (let asked = 0; asked < STATEMENTS; asked += 1) {
-    await ask([Buffer.alloc(VALUE_BYTES, asked)])
+    await query([Buffer.alloc(VALUE_BYTES, asked)])
     collect({ type: 'minor' })
   }
   collect({ type: 'minor' })

@@ -64,12 +64,12 @@ async function hurriedProcess(world: PostgresWorld): Promise<ReturnType<Postgres
 }
 
 /** Tries again where the server gave up, as on a busy machine it may with anything: nothing was written then. */
-function inTime<Answer>(what: string, ask: () => Promise<Answer | false>): Promise<Answer> {
+function inTime<Answer>(what: string, query: () => Promise<Answer | false>): Promise<Answer> {
   const throttle = (error: unknown) => {
     if (error instanceof StorageUnavailable) return null
     throw error
   }
-  return waitUntil(what, () => ask().catch(throttle), { deadlineMs: 30_000 })
+  return waitUntil(what, () => query().catch(throttle), { deadlineMs: 30_000 })
 }
 
 /** Until the end of the world. */

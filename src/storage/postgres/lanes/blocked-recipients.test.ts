@@ -21,7 +21,7 @@ class Database {
   /** Called between a look-up and its answer. */
   delay: (() => void) | null = null
 
-  readonly ask = async (_: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
+  readonly query = async (_: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
     const isPoll = values.length === 0
     if (isPoll) this.polls += 1
     else this.lookUps += 1
@@ -56,7 +56,7 @@ describe('blocked recipients', () => {
     database = new Database()
     blocked = new PostgresBlockedRecipients({
       clock: { monotonic: () => database.now } as never,
-      link: { ask: database.ask } as unknown as PgConnection,
+      pgConnection: { query: database.query } as unknown as PgConnection,
       hash: (_account, key, recipient) => `${key} of ${recipient}`,
     })
   })
@@ -67,7 +67,7 @@ describe('blocked recipients', () => {
     assert.deepEqual([blocked.isBlocked(NONE, '1'), database.lookUps], [false, 0])
   })
 
-  it('are looked up in one statement when several lanes ask in one turn', async () => {
+  it('are looked up in one statement when several lanes query in one turn', async () => {
     await blocked.poll()
 
     const answers = await Promise.all(['1', '2', '3'].map(async (recipient) => blocked.isBlocked(ONE, recipient)))

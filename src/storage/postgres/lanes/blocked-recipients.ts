@@ -38,7 +38,7 @@ interface Found {
 
 interface Parts {
   readonly clock: Clock
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   readonly hash: HashRecipient
 }
 
@@ -112,15 +112,15 @@ export class PostgresBlockedRecipients implements BlockedRecipients {
 
   async #pollNow(): Promise<void> {
     const since = this.#parts.clock.monotonic()
-    const rows = await this.#parts.link.ask(LISTS)
+    const rows = await this.#parts.pgConnection.query(LISTS)
     this.#keys = new Map(rows.map((row) => [row['account_id'] as AccountId, row['hash_key'] as string | null]))
     this.#polledAt = since
   }
 }
 
-async function find({ clock, link }: Parts, sought: readonly Sought[]): Promise<readonly Found[]> {
+async function find({ clock, pgConnection }: Parts, sought: readonly Sought[]): Promise<readonly Found[]> {
   const askedAt = clock.monotonic()
-  const rows = await link.ask(FIND, [
+  const rows = await pgConnection.query(FIND, [
     textArray(sought.map(({ accountId }) => accountId)),
     textArray(sought.map(({ recipient }) => recipient)),
     textArray(sought.map(({ hashed }) => hashed)),

@@ -35,14 +35,14 @@ interface Removal {
 
 /** What channels remember. One for all of them: `of` gives each its own part. */
 export class PostgresChannelState {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #additionsLink: PgConnection
   readonly #additions: Batcher<NewEntry, boolean>
   readonly #removals: Batcher<Removal, undefined>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
-  constructor({ link, additions }: { readonly link: PgConnection; readonly additions: PgConnection }) {
-    this.#link = link
+  constructor({ pgConnection, additions }: { readonly pgConnection: PgConnection; readonly additions: PgConnection }) {
+    this.#pgConnection = pgConnection
     this.#additionsLink = additions
     this.#additions = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
     // Removing one by one would wait for a flush each, and reads on the same connection would wait behind it.
@@ -82,11 +82,11 @@ export class PostgresChannelState {
   }
 
   async #read(sql: string, values: readonly unknown[]): Promise<readonly MemoryEntry[]> {
-    return (await this.#link.ask(sql, values)) as unknown as readonly MemoryEntry[]
+    return (await this.#pgConnection.query(sql, values)) as unknown as readonly MemoryEntry[]
   }
 
   async #remove(removals: readonly Removal[]): Promise<readonly undefined[]> {
-    await this.#link.ask(
+    await this.#pgConnection.query(
       `delete from channel_memory
          where position = any($2::bigint[]) and (kind, position) in (select * from unnest($1::text[], $2::bigint[]))`,
       [textArray(removals.map(({ kind }) => kind)), bigintArray(removals.map(({ position }) => position))],
@@ -113,11 +113,11 @@ export class PostgresChannelState {
 }
 
 export class PostgresChannelConnections implements ChannelConnections {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #channel: string
 
-  constructor(link: PgConnection, channel: string) {
-    this.#link = link
+  constructor(pgConnection: PgConnection, channel: string) {
+    this.#pgConnection = pgConnection
     this.#channel = channel
   }
 
@@ -134,7 +134,7 @@ export class PostgresChannelConnections implements ChannelConnections {
   }
 
   async noteReport(id: ConnectionId, at: Instant): Promise<void> {
-    await this.#link.ask(
+    await this.#pgConnection.query(
       'update lane set last_report_at = greatest($1::bigint, last_report_at) where connection_id = $2',
       [at, id],
     )
@@ -143,6 +143,6 @@ export class PostgresChannelConnections implements ChannelConnections {
   async #read(sql: string, key: string): Promise<readonly ChannelConnection[]> {
     // PostgreSQL refuses such a text in a query, and any caller may send one.
     if (key.includes('\0')) return []
-    return (await this.#link.ask(sql, [key, this.#channel])).map(toChannelConnection)
+    return (await this.#pgConnection.query(sql, [key, this.#channel])).map(toChannelConnection)
   }
 }

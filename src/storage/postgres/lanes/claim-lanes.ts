@@ -32,7 +32,7 @@ interface FreeLanes {
 }
 
 interface ClaimParts {
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   readonly clock: DatabaseClock
   readonly messages: QueuedMessages
 }
@@ -104,9 +104,13 @@ export class LaneClaims {
   }
 
   async #freeLanes(worker: WorkerId, only: readonly ConnectionId[] | null): Promise<ConnectionId[]> {
-    const { link } = this.#parts
+    const { pgConnection } = this.#parts
     const asked = [worker, only && textArray(only)]
-    const [row] = await link.ask('select free_lanes($1, $2, $3, $4) as free', [...asked, ...this.#trust()], 'prepared')
+    const [row] = await pgConnection.query(
+      'select free_lanes($1, $2, $3, $4) as free',
+      [...asked, ...this.#trust()],
+      'prepared',
+    )
     const free = row?.['free'] as string
     return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
   }
@@ -130,10 +134,10 @@ export class LaneClaims {
   }
 
   async #take(worker: WorkerId, ids: readonly ConnectionId[]): Promise<readonly ClaimedLane[]> {
-    const { link, clock } = this.#parts
+    const { pgConnection, clock } = this.#parts
     const rows = await retryOnLockTimeout(async () => {
       const asked = clock.monotonic()
-      const taken = await link.ask('select *, now_ms() as now from claim_lanes($1, $2, $3, $4)', [
+      const taken = await pgConnection.query('select *, now_ms() as now from claim_lanes($1, $2, $3, $4)', [
         worker,
         textArray(ids),
         ...this.#trust(),
@@ -155,13 +159,13 @@ export class LaneClaims {
   }
 
   async #inspect(lanes: readonly HeldLane[]): Promise<readonly (ClaimedLane | null)[]> {
-    const rows = await this.#parts.link.ask('select * from describe_lanes($1, $2)', idsAndEpochs(lanes))
+    const rows = await this.#parts.pgConnection.query('select * from describe_lanes($1, $2)', idsAndEpochs(lanes))
     const found = new Map(rows.map((row) => this.#toLane(row)).map((lane) => [keyOf(lane), lane]))
     return lanes.map((lane) => found.get(keyOf(lane)) ?? null)
   }
 
   async #release(lanes: readonly HeldLane[]): Promise<readonly boolean[]> {
-    await this.#parts.link.ask('select release_lanes($1, $2)', idsAndEpochs(lanes))
+    await this.#parts.pgConnection.query('select release_lanes($1, $2)', idsAndEpochs(lanes))
     return lanes.map(() => true)
   }
 

@@ -87,11 +87,11 @@ describe('the row of a held lane for its attempts', () => {
   it('forgets that an attempt was possibly superseded, with its end', async () => {
     const { world, lane, first } = await heldLane()
     await open(world, lane, first)
-    await ask(world, 'update lane_attempt set possibly_superseded_sequence = message_sequence, crashes = 2')
+    await query(world, 'update lane_attempt set possibly_superseded_sequence = message_sequence, crashes = 2')
 
     await world.lanes.record(step(world, lane, { finish: settled(world, first) }))
 
-    const [row] = await ask(world, 'select possibly_superseded_sequence, crashes from lane_attempt')
+    const [row] = await query(world, 'select possibly_superseded_sequence, crashes from lane_attempt')
     assert.deepEqual(row, { possibly_superseded_sequence: null, crashes: 0 })
     await world.close()
   })
@@ -108,9 +108,9 @@ async function heldLane() {
 }
 
 async function rows(world: PostgresWorld, table: 'open_attempt' | 'lane_attempt') {
-  return ask(world, `select message_sequence as sequence, epoch from ${table}`)
+  return query(world, `select message_sequence as sequence, epoch from ${table}`)
 }
 
-function ask(world: PostgresWorld, sql: string): Promise<Record<string, unknown>[]> {
+function query(world: PostgresWorld, sql: string): Promise<Record<string, unknown>[]> {
   return withConnection(world.url, (query) => query(sql))
 }

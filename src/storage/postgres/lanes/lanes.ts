@@ -50,20 +50,22 @@ export class PostgresLanes implements Lanes {
   readonly #receipts: ReceiptWriter
 
   constructor(parts: LanesParts) {
-    const { connections, runs, claims: link, spool, clock } = parts
+    const { connections, runs, claims: pgConnection, spool, clock } = parts
     this.#parts = parts
     this.#messages = new QueuedMessages(runs, spool)
-    this.#claims = new LaneClaims({ link, clock, messages: this.#messages })
+    this.#claims = new LaneClaims({ pgConnection, clock, messages: this.#messages })
     this.#steps = new StepWriter(connections)
-    this.#receipts = new ReceiptWriter(link)
+    this.#receipts = new ReceiptWriter(pgConnection)
   }
 
   async heartbeat(worker: WorkerId, lastsMs: number): Promise<readonly WorkerId[]> {
-    const { beats: link, clock, worker: facts, spool } = this.#parts
+    const { beats: pgConnection, clock, worker: facts, spool } = this.#parts
     const { host, pid, roles, version } = toWorkerRow(facts)
     const asked = clock.monotonic()
     const values = [worker, lastsMs, host, pid, roles, version, spool]
-    const [row] = await this.#written(() => link.ask('select * from renew_lease($1, $2, $3, $4, $5, $6, $7)', values))
+    const [row] = await this.#written(() =>
+      pgConnection.query('select * from renew_lease($1, $2, $3, $4, $5, $6, $7)', values),
+    )
     clock.learn(row?.['now'] as number, asked)
     return row?.['living'] as WorkerId[]
   }
@@ -87,7 +89,7 @@ export class PostgresLanes implements Lanes {
   }
 
   async deleteLease(worker: WorkerId): Promise<void> {
-    await retryOnLockTimeout(() => this.#parts.claims.ask('select end_lease($1)', [worker]))
+    await retryOnLockTimeout(() => this.#parts.claims.query('select end_lease($1)', [worker]))
   }
 
   claim(request: Parameters<Lanes['claim']>[0]): Promise<readonly ClaimedLane[]> {
@@ -120,12 +122,12 @@ export class PostgresLanes implements Lanes {
 }
 
 /** Finishes messages that are older than the time to live of their lane. Returns how many. */
-async function sweepExpired(link: PgConnection, limit: number): Promise<number> {
+async function sweepExpired(pgConnection: PgConnection, limit: number): Promise<number> {
   let expired = 0
   while (expired < limit) {
     const most = Math.min(AT_ONCE, limit - expired)
     const [row] = await retryOnLockTimeout(() =>
-      link.ask('select expire_messages($1, $2) as count', [most, DEFAULT_LANE_POLICY.timeToLiveMs]),
+      pgConnection.query('select expire_messages($1, $2) as count', [most, DEFAULT_LANE_POLICY.timeToLiveMs]),
     )
     const count = row?.['count'] as number
     expired += count

@@ -5,14 +5,14 @@ import { retryOnLockTimeout } from '../connection/batcher.ts'
 import type { Query } from '../connection/pg-connection.ts'
 
 export class PostgresNotices implements Notifications, DeliveryWatch {
-  readonly #ask: Query
+  readonly #query: Query
 
-  constructor(ask: Query) {
-    this.#ask = ask
+  constructor(query: Query) {
+    this.#query = query
   }
 
   async pollDeliveries(): ReturnType<DeliveryWatch['pollDeliveries']> {
-    const [row] = await this.#ask(POLL_DELIVERIES('now_ms()'))
+    const [row] = await this.#query(POLL_DELIVERIES('now_ms()'))
     return { isListened: row?.['listened'] === 1, isDue: row?.['due'] === 1 }
   }
 
@@ -25,6 +25,6 @@ export class PostgresNotices implements Notifications, DeliveryWatch {
       key: key.replaceAll('\0', ''),
       data: noticeText(data),
     }))
-    await retryOnLockTimeout(() => this.#ask('select announce_notices($1)', [JSON.stringify(rows)]))
+    await retryOnLockTimeout(() => this.#query('select announce_notices($1)', [JSON.stringify(rows)]))
   }
 }

@@ -32,15 +32,15 @@ interface MediaRow {
 
 /** Reads queued messages for the dispatcher: all lanes that ask in one turn share a statement. */
 export class QueuedMessages {
-  readonly #links: readonly PgConnection[]
+  readonly #pgConnections: readonly PgConnection[]
   readonly #spool: SpoolId
   readonly #batches: Batcher<Wanted, readonly QueuedMessage[]>
 
-  constructor(links: readonly PgConnection[], spool: SpoolId) {
-    this.#links = links
+  constructor(pgConnections: readonly PgConnection[], spool: SpoolId) {
+    this.#pgConnections = pgConnections
     this.#spool = spool
     this.#batches = new Batcher({
-      concurrency: links.length,
+      concurrency: pgConnections.length,
       mostPerBatch: LANES_AT_ONCE,
       minPerConnection: LANES_PER_CONNECTION,
       lingerMs: LINGER_MS,
@@ -73,7 +73,7 @@ export class QueuedMessages {
   }
 
   async #load(wanted: readonly Wanted[], index: number): Promise<readonly (readonly QueuedMessage[])[]> {
-    const rows = await (this.#links[index] as PgConnection).ask(
+    const rows = await (this.#pgConnections[index] as PgConnection).query(
       'select * from load_runs($1, $2, $3)',
       [
         textArray(wanted.map(({ connectionId }) => connectionId)),

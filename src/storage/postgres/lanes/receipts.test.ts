@@ -216,13 +216,13 @@ async function days(world: PostgresWorld, count: number): Promise<void> {
 async function ownWriter(world: PostgresWorld) {
   const session = await world.session()
   let count = 0
-  const link = {
-    async ask(sql: string, values: unknown[]) {
+  const pgConnection = {
+    async query(sql: string, values: unknown[]) {
       count += 1
       return (await session.query(sql, values)).rows
     },
   } as unknown as PgConnection
-  return { session, receipts: new ReceiptWriter(link), asked: () => count }
+  return { session, receipts: new ReceiptWriter(pgConnection), asked: () => count }
 }
 
 const IDS = '^settled_p[0-9]+_id_idx$'

@@ -44,11 +44,11 @@ interface Decided extends Found {
  * after core has decided, the other writes what still applies.
  */
 export class ReceiptWriter {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #batches: Batcher<Receipt, Outcome>
 
-  constructor(link: PgConnection) {
-    this.#link = link
+  constructor(pgConnection: PgConnection) {
+    this.#pgConnection = pgConnection
     this.#batches = new Batcher({ concurrency: 1, mostPerBatch: AT_ONCE, run: (receipts) => this.#applyAll(receipts) })
   }
 
@@ -101,7 +101,7 @@ export class ReceiptWriter {
   async #findById(ids: readonly MessageId[]): Promise<ReadonlyMap<MessageId, Target>> {
     if (ids.length === 0) return new Map()
     const madeAt = ids.map(timeIn).filter((time) => time !== null)
-    const rows = await this.#link.ask('select * from find_targets($1, $2, $3)', [
+    const rows = await this.#pgConnection.query('select * from find_targets($1, $2, $3)', [
       textArray(ids),
       madeAt.length > 0 ? Math.min(...madeAt) : null,
       madeAt.length > 0 ? Math.max(...madeAt) : null,
@@ -113,7 +113,7 @@ export class ReceiptWriter {
     wanted: readonly { readonly connectionId: ConnectionId; readonly networkId: string }[],
   ): Promise<ReadonlyMap<string, Target>> {
     if (wanted.length === 0) return new Map()
-    const rows = await this.#link.ask('select * from find_network_targets($1, $2)', [
+    const rows = await this.#pgConnection.query('select * from find_network_targets($1, $2)', [
       textArray(wanted.map(({ connectionId }) => connectionId)),
       textArray(wanted.map(({ networkId }) => networkId)),
     ])
@@ -149,7 +149,7 @@ export class ReceiptWriter {
 
   async #reportedFailed(found: readonly Found[]): Promise<ReadonlySet<Sequence>> {
     if (found.length === 0) return new Set()
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select s.message_sequence from unnest($1::bigint[]) s (message_sequence) where 'receipt-failed' in (
          select kind from timeline where timeline.message_sequence = s.message_sequence order by position desc limit ${TIMELINE_ENTRIES_READ}
        )`,
@@ -166,7 +166,7 @@ export class ReceiptWriter {
     if (found.length === 0) return new Set()
     const failed = ({ receipt, target }: Found) =>
       receipt.kind === 'failed' ? (receipt.attemptNumber ?? target.attempts) : null
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select distinct a.message_sequence from unnest($1::bigint[], $2::bigint[]) s (sequence, failed)
          join ended_attempt a on a.message_sequence = s.sequence and a.number is distinct from s.failed and a.outcome = 'unknown'`,
       [bigintArray(found.map(({ target }) => target.sequence)), bigintArray(found.map(failed))],
@@ -178,17 +178,20 @@ export class ReceiptWriter {
   async #finalize({ receipt, target, effect }: Decided): Promise<boolean> {
     const { kind, words } = timelineEntryOf(receipt, effect.contrary)
     const stateWords = clean(receipt.words)
-    const [row] = await this.#link.ask('select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled', [
-      target.sequence,
-      effect.to,
-      effect.reason,
-      stateWords,
-      receipt.at,
-      clean(receipt.code),
-      kind,
-      words,
-      clean(receipt.networkId),
-    ])
+    const [row] = await this.#pgConnection.query(
+      'select settle_found($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_settled',
+      [
+        target.sequence,
+        effect.to,
+        effect.reason,
+        stateWords,
+        receipt.at,
+        clean(receipt.code),
+        kind,
+        words,
+        clean(receipt.networkId),
+      ],
+    )
     return row?.['is_settled'] === true
   }
 
@@ -196,7 +199,7 @@ export class ReceiptWriter {
     const texts = (pick: (decided: Decided) => string | null) => textArray(group.map(pick))
     const entries = group.map(({ receipt, effect }) => timelineEntryOf(receipt, effect.contrary))
     const otherwise = group.map(({ receipt, effect }) => timelineEntryOf(receipt, !effect.contrary))
-    const [row] = await this.#link.ask(
+    const [row] = await this.#pgConnection.query(
       'select apply_receipts($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) as letters',
       [
         texts(({ target }) => target.account_id),

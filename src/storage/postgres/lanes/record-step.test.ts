@@ -250,7 +250,7 @@ async function manyLanes(count: number) {
 
 /** What a lane works with, on a line that can break. */
 function storageOver(line: BreakableLine, world: PostgresWorld) {
-  const link = () =>
+  const pgConnection = () =>
     new PgConnection({
       url: line.url,
       applicationName: 'test',
@@ -265,7 +265,7 @@ function storageOver(line: BreakableLine, world: PostgresWorld) {
   })
   const lanes = new PostgresLanes({
     health: new StorageHealth(systemClock),
-    connections: [new FencedConnection(ANNA, { number: 7, link: link() })],
+    connections: [new FencedConnection(ANNA, { number: 7, pgConnection: pgConnection() })],
     runs: [direct],
     claims: direct,
     beats: direct,

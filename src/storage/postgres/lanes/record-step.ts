@@ -131,7 +131,7 @@ export class StepWriter {
   ): Promise<readonly string[]> {
     // Some of these steps may repeat a batch that was lost on another connection. It must not arrive after them.
     for (const other of this.#connections)
-      if (other !== connection && other.hasLost) await other.passLost(connection.link, LOCK_WITHIN_MS)
+      if (other !== connection && other.hasLost) await other.passLost(connection.pgConnection, LOCK_WITHIN_MS)
     try {
       return await record(steps, connection, skipsLocked)
     } catch (error) {
@@ -151,7 +151,7 @@ async function record(
   const deferred = steps.flatMap((step, at) => step.deferred?.map((one) => ({ ...one, position: at + 1 })) ?? [])
   return connection.run(steps.length, async (count) => {
     const values = WRITE_STEPS.valuesFor({ connection, count, skipsLocked, steps, extras, deferred })
-    const [row] = await connection.link.ask(WRITE_STEPS.sql, values, 'prepared')
+    const [row] = await connection.pgConnection.query(WRITE_STEPS.sql, values, 'prepared')
     return [...((row as Row)['write_steps'] as string)]
   })
 }

@@ -6,14 +6,14 @@ import { textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection } from '../connection/pg-connection.ts'
 
 export class PostgresSessionRows implements SessionRows {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
 
-  constructor(link: PgConnection) {
-    this.#link = link
+  constructor(pgConnection: PgConnection) {
+    this.#pgConnection = pgConnection
   }
 
   async find({ connectionId, epoch }: Pick<SessionRight, 'connectionId' | 'epoch'>): ReturnType<SessionRows['find']> {
-    const [found] = await this.#link.ask(
+    const [found] = await this.#pgConnection.query(
       `select r.holds as right_holds, s.data_key as "dataKey", s.credentials, s.holds
          from (select session_holds($1, $2, false) as holds) r left join channel_session s on s.connection_id = $1`,
       [connectionId, epoch],
@@ -28,7 +28,7 @@ export class PostgresSessionRows implements SessionRows {
     kind: string,
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, Uint8Array>> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       'select id, value from channel_session_key where connection_id = $1 and kind = $2 and id = any($3::text[])',
       [connectionId, kind, textArray(ids)],
     )
@@ -39,7 +39,7 @@ export class PostgresSessionRows implements SessionRows {
     { connectionId, epoch, holds }: SessionRight,
     { dataKey, credentials, reset, keys = [] }: Parameters<SessionRows['write']>[1],
   ): Promise<boolean> {
-    return this.#ask('select write_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as is_done', [
+    return this.#query('select write_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as is_done', [
       connectionId,
       epoch,
       holds,
@@ -54,14 +54,14 @@ export class PostgresSessionRows implements SessionRows {
   }
 
   remove({ connectionId, epoch, holds }: SessionRight): Promise<boolean> {
-    return this.#ask('select remove_session($1, $2, $3) as is_done', [connectionId, epoch, holds])
+    return this.#query('select remove_session($1, $2, $3) as is_done', [connectionId, epoch, holds])
   }
 
   async findRequest({
     connectionId,
     epoch,
   }: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null> {
-    const [row] = await this.#link.ask(
+    const [row] = await this.#pgConnection.query(
       `select r.id, r.kind, r.watched_until as "watchedUntil", r.progress from session_request r
          where r.connection_id = $1 and r.ended_at is null
            and exists (select from lane l where l.connection_id = $1 and l.epoch = $2)`,
@@ -74,7 +74,7 @@ export class PostgresSessionRows implements SessionRows {
   report({ epoch }: Pick<SessionRight, 'epoch'>, written: Parameters<SessionRows['report']>[1]): Promise<boolean> {
     const { connectionId, id, progress, code, endsWaits, at } = written
     const endedAt = progress.state === 'ended' ? at : null
-    return this.#ask('select report_session_request($1, $2, $3, $4, $5, $6, $7, $8) as is_done', [
+    return this.#query('select report_session_request($1, $2, $3, $4, $5, $6, $7, $8) as is_done', [
       connectionId,
       epoch,
       id,
@@ -93,12 +93,12 @@ export class PostgresSessionRows implements SessionRows {
   ): Promise<void> {
     const { at = null, device = null, version = null } = login ?? {}
     const values = [connectionId, epoch, status, since, code, refusedUntil, at, device, version]
-    await this.#ask('select write_session_status($1, $2, $3, $4, $5, $6, $7, $8, $9)', values)
+    await this.#query('select write_session_status($1, $2, $3, $4, $5, $6, $7, $8, $9)', values)
   }
 
   /** A late or repeated change of the same worker is harmless: it writes the same again. */
-  async #ask(sql: string, values: readonly unknown[]): Promise<boolean> {
-    const [row] = await retryOnLockTimeout(() => this.#link.ask(sql, values))
+  async #query(sql: string, values: readonly unknown[]): Promise<boolean> {
+    const [row] = await retryOnLockTimeout(() => this.#pgConnection.query(sql, values))
     return row?.['is_done'] === true
   }
 }

@@ -32,21 +32,21 @@ const filesOf = (columns: string, condition: string) => `
   ) f order by message_sequence limit $3`
 
 interface Parts {
-  readonly link: PgConnection
+  readonly pgConnection: PgConnection
   readonly worker: WorkerId
   readonly spool: SpoolId
 }
 
 /** Attachments that wait to be fetched, as one worker sees them. */
 export class PostgresMediaQueue implements MediaQueue {
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #worker: WorkerId
   readonly #spool: SpoolId
   /** Where the next scan continues, for accounts with few due attachments among their oldest. */
   readonly #scanAfter = new Map<AccountId, Sequence>()
 
-  constructor({ link, worker, spool }: Parts) {
-    this.#link = link
+  constructor({ pgConnection, worker, spool }: Parts) {
+    this.#pgConnection = pgConnection
     this.#worker = worker
     this.#spool = spool
   }
@@ -54,7 +54,7 @@ export class PostgresMediaQueue implements MediaQueue {
   async due({ now, busy, fullHosts, after, accountsAtOnce, perAccount, quotaBytes }: DueRequest): Promise<DueMedia> {
     const accounts = await this.#accountsAfter(after, accountsAtOnce)
     if (accounts.length === 0) return { media: [], scannedThrough: null }
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select a.id as scanned_account, (d.media).*, d.goes_on_after from unnest($1::text[], $9::bigint[]) with ordinality a (id, beyond, i)
          cross join lateral scan_due_media($2, a.id, $3, $4, $5, $6, array(
            select full_host.host from unnest($10::text[], $11::text[]) full_host (account_id, host)
@@ -87,7 +87,7 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select (media).sequence, (media).message_id, (media).account_id, (media).connection_id, (media).url, (media).type,
            (media).tries, (media).next_try_at, (media).is_lane_held, is_present
          from read_head_media($1, $2, $3, $4, now_ms())`,
@@ -103,7 +103,7 @@ export class PostgresMediaQueue implements MediaQueue {
 
   async take(sequences: readonly Sequence[]): Promise<readonly MediaToFetch[]> {
     if (sequences.length === 0) return []
-    const rows = await this.#link.ask('select * from take_media($1, $2, $3) order by sequence', [
+    const rows = await this.#pgConnection.query('select * from take_media($1, $2, $3) order by sequence', [
       this.#worker,
       this.#spool,
       bigintArray(sequences),
@@ -112,22 +112,15 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async ready(sequence: Sequence, { file, tookMs, at }: Parameters<MediaQueue['ready']>[1]): Promise<boolean> {
-    const [row] = await this.#link.ask('select media_is_ready($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_ready', [
-      this.#worker,
-      this.#spool,
-      sequence,
-      file.path,
-      file.sizeBytes,
-      file.sha256,
-      file.mime,
-      Math.round(tookMs),
-      at,
-    ])
+    const [row] = await this.#pgConnection.query(
+      'select media_is_ready($1, $2, $3, $4, $5, $6, $7, $8, $9) as is_ready',
+      [this.#worker, this.#spool, sequence, file.path, file.sizeBytes, file.sha256, file.mime, Math.round(tookMs), at],
+    )
     return row?.['is_ready'] === true
   }
 
   async retry(sequence: Sequence, { code, words, at, nextTryAt }: Parameters<MediaQueue['retry']>[1]): Promise<void> {
-    await this.#link.ask('select retry_media($1, $2, $3, $4, $5, $6)', [
+    await this.#pgConnection.query('select retry_media($1, $2, $3, $4, $5, $6)', [
       this.#worker,
       sequence,
       code,
@@ -138,11 +131,15 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async fail(sequence: Sequence, { code, words, at }: MediaTrial): Promise<void> {
-    await this.#link.ask('select fail_media($1, $2, $3, $4, $5)', [this.#worker, sequence, code, words, at])
+    await this.#pgConnection.query('select fail_media($1, $2, $3, $4, $5)', [this.#worker, sequence, code, words, at])
   }
 
   async releasable(after: Sequence, limit: number): Promise<Releasable> {
-    const rows = await this.#link.ask(filesOf(`, not ${IS_WAITING} as is_settled`, ''), [this.#spool, after, limit])
+    const rows = await this.#pgConnection.query(filesOf(`, not ${IS_WAITING} as is_settled`, ''), [
+      this.#spool,
+      after,
+      limit,
+    ])
     return {
       files: rows.filter((row) => row['is_settled'] === true).map(toFile),
       scannedThrough: rows.length < limit ? null : (rows.at(-1)?.['sequence'] as Sequence),
@@ -150,7 +147,7 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async forget(sequences: readonly Sequence[]): Promise<void> {
-    await this.#link.ask(
+    await this.#pgConnection.query(
       `with leftover as (delete from leftover_file where spool = $1 and message_sequence = any ($2::bigint[]))
          update media set state = 'forgotten' where message_sequence = any (array(
            select message_sequence from media
@@ -164,7 +161,7 @@ export class PostgresMediaQueue implements MediaQueue {
     files: readonly SpooledFile[],
     { at, mostTries }: Parameters<MediaQueue['lost']>[1],
   ): Promise<readonly ConnectionId[]> {
-    const rows = await this.#link.ask('select distinct id from lose_media($1, $2, $3, $4, $5) id', [
+    const rows = await this.#pgConnection.query('select distinct id from lose_media($1, $2, $3, $4, $5) id', [
       this.#spool,
       bigintArray(files.map(({ sequence }) => sequence)),
       textArray(files.map(({ path }) => path)),
@@ -175,18 +172,18 @@ export class PostgresMediaQueue implements MediaQueue {
   }
 
   async wantedFiles(after: Sequence, limit: number): Promise<readonly SpooledFile[]> {
-    const rows = await this.#link.ask(filesOf('', ''), [this.#spool, after, limit])
+    const rows = await this.#pgConnection.query(filesOf('', ''), [this.#spool, after, limit])
     return rows.map(toFile)
   }
 
   async livingWorkers(): Promise<readonly WorkerId[]> {
-    const rows = await this.#link.ask('select id from worker where worker_has_lease(id)')
+    const rows = await this.#pgConnection.query('select id from worker where worker_has_lease(id)')
     return rows.map((row) => row['id'] as WorkerId)
   }
 
   /** Jumps from account to account, so that a long backlog of one costs no more than one message. */
   async #accountsAfter(after: AccountId | null, most: number): Promise<AccountId[]> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `with recursive a (id, n) as (
          select (select account_id from media where state = 'pending' and account_id > $1 order by account_id limit 1), 1
          union all

@@ -47,7 +47,7 @@ export interface OpenOptions {
 /** Opens the database for a short visit beside running services. */
 export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
   const { url } = urls
-  const isMissing = (ask: Query) => readVersion(ask, describeServer(url)).then((version) => version === null)
+  const isMissing = (query: Query) => readVersion(query, describeServer(url)).then((version) => version === null)
   if (options.create && (await withConnection(url, isMissing))) await migrateDatabase(urls)
   // Ignores the checkpoint of services: after a failover people read the old primary to see which messages were sent.
   const pool = openPool(url, { user: 'administration', file: null })
@@ -81,9 +81,9 @@ async function checkDatabase(pool: ReturnType<typeof openPool>, url: string): Pr
   const listener = () => {}
   client.on('error', listener)
   try {
-    const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
-    await checkMigrations(ask, describeServer(url))
-    const [row] = await ask('select now_ms() as now')
+    const query = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
+    await checkMigrations(query, describeServer(url))
+    const [row] = await query('select now_ms() as now')
     const [learnt, learntAt] = [row?.['now'] as Instant, performance.now()]
     return () => Math.round(learnt + performance.now() - learntAt)
   } catch (error) {

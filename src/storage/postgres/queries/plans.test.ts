@@ -144,11 +144,11 @@ async function addLate(session: Client): Promise<void> {
 /** Runs every operation on a hundred lanes. Returns how many rows and blocks each touched. */
 async function dispatch(session: Client, batch: number): Promise<Record<string, number>> {
   const ids = Array.from({ length: BATCH }, (_, i) => `con${batch * BATCH + i}`)
-  const ask = async (sql: string, ...values: unknown[]) => (await session.query(sql, values)).rows
+  const query = async (sql: string, ...values: unknown[]) => (await session.query(sql, values)).rows
   const sequences = (rows: { lane: number; sequence: string }[], at: number) =>
     ids.map((_, i) => rows.filter(({ lane }) => lane === i + 1)[at]?.sequence ?? 0)
   const load = async () => {
-    const rows = await ask(
+    const rows = await query(
       'select * from load_runs($1, $2, $3)',
       ids,
       ids.map(() => 2),
@@ -166,36 +166,38 @@ async function dispatch(session: Client, batch: number): Promise<Record<string, 
     touched[what] = after.rows - before.rows
     touched[`${what}, blocks`] = after.blocks - before.blocks
   }
-  await count('find free lanes', () => ask(`select free_lanes('anna', null, null, false)`))
-  await count('claim', () => ask(`select from claim_lanes('anna', $1, null, false)`, ids))
+  await count('find free lanes', () => query(`select free_lanes('anna', null, null, false)`))
+  await count('claim', () => query(`select from claim_lanes('anna', $1, null, false)`, ids))
   await count('load', async () => {
     run = await load()
   })
   const [open, next] = [run[1], run[2]]
-  await count('open what others may wait before', () => ask(OPEN_IF_FIRST, ids, open))
+  await count('open what others may wait before', () => query(OPEN_IF_FIRST, ids, open))
   await count('open what waits alone', () =>
-    ask(
+    query(
       OPEN_IF_FIRST,
       ids.map((_, i) => `late${i}`),
       ids.map((_, i) => 2 * 2 ** 40 + i),
     ),
   )
-  await count('open', () => ask(OPEN, ids, open))
+  await count('open', () => query(OPEN, ids, open))
   await count('find locked steps', () =>
-    ask(`select locked_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null, null, null)`, ids, open),
+    query(`select locked_steps(${ALL('acc')}, $1, $2::bigint[], null, null, null, null, null)`, ids, open),
   )
-  await count('note repeats', () => ask(REPEAT, ids, open))
-  await count('inspect', () => ask(`select from describe_lanes($1, ${ONES})`, ids))
-  await count('move', () => ask(MOVE, ids, open, next))
+  await count('note repeats', () => query(REPEAT, ids, open))
+  await count('inspect', () => query(`select from describe_lanes($1, ${ONES})`, ids))
+  await count('move', () => query(MOVE, ids, open, next))
   // The only message of its lane, accepted before all messages of other lanes.
   await session.query(`delete from leftover_file; update media set state = 'ready', spool = 'there', path = 'file'`)
-  await count('read head media', () => ask(`select * from read_head_media('anna', 'here', array[${EARLY}], 300, 1)`))
-  await count('scan due media', () => ask(`select * from scan_due_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`))
-  await count('take media', () => ask(`select * from take_media('anna', 'here', array[${EARLY}])`))
-  await count('have media', () => ask(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
-  await count('lose media', () => ask(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))
-  await count('expire', () => ask(`select expire_messages(10, ${LASTS_MS})`))
-  await count('release', () => ask(`select release_lanes($1, ${ONES})`, ids))
+  await count('read head media', () => query(`select * from read_head_media('anna', 'here', array[${EARLY}], 300, 1)`))
+  await count('scan due media', () =>
+    query(`select * from scan_due_media('anna', 'acc', 1, 600000, '{}', 32, '{}', 0)`),
+  )
+  await count('take media', () => query(`select * from take_media('anna', 'here', array[${EARLY}])`))
+  await count('have media', () => query(`select media_is_ready('anna', 'here', ${EARLY}, 'file', 1, '', '', 1, 1)`))
+  await count('lose media', () => query(`select lose_media('here', array[${EARLY}], array['file'], 1, 9)`))
+  await count('expire', () => query(`select expire_messages(10, ${LASTS_MS})`))
+  await count('release', () => query(`select release_lanes($1, ${ONES})`, ids))
   return touched
 }
 

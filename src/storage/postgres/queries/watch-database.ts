@@ -23,32 +23,32 @@ export class PostgresWatchDatabase implements WatchDatabase {
   readonly unfinished = 'queued'
   readonly undelivered = `from settled m where m.state = 'PUBLISHED'
     and (m.network_id like 'bridge:%' or m.network_id like 'wamid.%')`
-  readonly #link: PgConnection
+  readonly #pgConnection: PgConnection
   readonly #full: FullCount
 
   /** `counts`: for slow queries. `waiting`: estimate of how many messages wait in all. */
-  constructor(parts: { link: PgConnection; counts: PgConnection; waiting: () => number }) {
-    this.#link = parts.link
-    const ask: Query = (sql, values) => parts.counts.ask(sql, values)
+  constructor(parts: { pgConnection: PgConnection; counts: PgConnection; waiting: () => number }) {
+    this.#pgConnection = parts.pgConnection
+    const query: Query = (sql, values) => parts.counts.query(sql, values)
     this.#full = new FullCount({
-      ask,
-      count: (steps, withinMs) => countOn(ask, steps, withinMs),
+      query,
+      count: (steps, withinMs) => countOn(query, steps, withinMs),
       waiting: parts.waiting,
       monotonic: () => performance.now(),
     })
   }
 
-  ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
-    return this.#link.ask(numbered(sql), values)
+  query(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
+    return this.#pgConnection.query(numbered(sql), values)
   }
 
   /** Without a transaction: each statement writes one whole alarm, so writing only some of them does no harm. */
   async write(statements: readonly WatchStatement[]): Promise<void> {
-    for (const { sql, values } of statements) await this.#link.ask(numbered(sql), values)
+    for (const { sql, values } of statements) await this.#pgConnection.query(numbered(sql), values)
   }
 
   async takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `update watch set watcher = $1, until = now_ms() + $2::bigint
         where "only" = 1 and (watcher = $1 or until < now_ms() or until > now_ms() + $2::bigint) returning 1`,
       [watcher, lastsMs],
@@ -57,7 +57,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
   }
 
   async endTurn(watcher: WorkerId): Promise<void> {
-    await this.#link.ask('update watch set until = 0 where "only" = 1 and watcher = $1', [watcher])
+    await this.#pgConnection.query('update watch set until = 0 where "only" = 1 and watcher = $1', [watcher])
   }
 
   busyLanes(limit: number): string {
@@ -70,7 +70,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
   }
 
   async measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select (select count(*) from (select from queued where connection_id = l.id collate "C" limit l.most + 1) found) as waiting,
           (select accepted_at from queued where connection_id >= l.id collate "C" and connection_id <= l.id collate "C"
             order by connection_id desc, sequence desc limit 1) as newest
@@ -87,7 +87,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
   }
 
   async readUnconfirmed(): Promise<readonly Unconfirmed[]> {
-    const rows = await this.#link.ask(
+    const rows = await this.#pgConnection.query(
       `select account_id, count(*) as count, min(accepted_at) as oldest
         from (select account_id, accepted_at from settled
           where state = 'UNCONFIRMED' and resolved_at is null order by sequence limit ${MOST_UNCONFIRMED}) found

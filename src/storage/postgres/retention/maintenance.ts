@@ -11,12 +11,12 @@ const COUNTS_KEPT_MS = 7 * 24 * 3_600_000
  * Periodic maintenance; several processes may run it at once. It also opens the next period: until then messages go into
  * the one before.
  */
-export async function runMaintenance(ask: Query): Promise<void> {
-  await ask('select open_period()')
-  while ((await sweepKeys(ask)) === SWEPT_AT_ONCE) {
+export async function runMaintenance(query: Query): Promise<void> {
+  await query('select open_period()')
+  while ((await sweepKeys(query)) === SWEPT_AT_ONCE) {
     // Each batch is a transaction of its own.
   }
-  await ask(
+  await query(
     `with gone as (
        delete from worker w where heartbeat_until < now_ms() - $1::bigint
          and not exists (select from lane l where l.owner = w.id)
@@ -31,8 +31,8 @@ export async function runMaintenance(ask: Query): Promise<void> {
  * Deletes expired idempotency keys. Reads the time once and names rows by ctid. Otherwise PostgreSQL would scan the whole
  * table.
  */
-async function sweepKeys(ask: Query): Promise<number> {
-  const rows = await ask(
+async function sweepKeys(query: Query): Promise<number> {
+  const rows = await query(
     `delete from idempotency where ctid = any (array(
        select ctid from idempotency where accepted_at < (select now_ms()) - $1::bigint
          order by accepted_at limit $2 for update skip locked))

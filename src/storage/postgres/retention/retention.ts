@@ -23,15 +23,15 @@ const MOST_ROWS = 2_000
 export class PostgresRetention extends AgeRetention {
   readonly aimMs = AIM_MS
   readonly mostRows = MOST_ROWS
-  readonly #ask: Query
+  readonly #query: Query
 
-  constructor(ask: Query) {
+  constructor(query: Query) {
     super()
-    this.#ask = ask
+    this.#query = query
   }
 
   protected query({ sql, values }: Statement): Promise<Row[]> {
-    return this.#ask(sql, values)
+    return this.#query(sql, values)
   }
 
   protected async run<Result>(job: Job<Result>): Promise<Result> {

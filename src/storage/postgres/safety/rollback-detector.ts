@@ -59,11 +59,11 @@ export class RollbackDetector {
   }
 
   /** Must be the first query on each new connection. Throws when the connection must not be used. */
-  async validateConnection(ask: Query): Promise<void> {
+  async validateConnection(query: Query): Promise<void> {
     // Snapshot the local counters first: commits that any process makes after this may be missing from the result.
     const expected = this.#connections.map((connection) => connection.confirmed)
     const ours = { written: this.#parts.file.read(), remembered: this.#remembered }
-    const [row] = await ask(READ_STATE, [this.#parts.worker])
+    const [row] = await query(READ_STATE, [this.#parts.worker])
     if (!row || row['is_standby'] === true) throw refuse('it is a standby and takes no writes')
     const found = toRemembered(row)
     const latest = latestOf(ours, found)
@@ -83,9 +83,9 @@ export class RollbackDetector {
       reasonToHold(finding) ??
       (isMissing ? 'commits that it had confirmed are missing' : null) ??
       (wasHeldSince(remembered, found) ? null : reasonToHold(checkFound(known && { ...found, server: known }, found)))
-    const holds = reason === null ? found.holds : await this.#hold(ask, reason, [found.holds, remembered?.holds ?? 0])
+    const holds = reason === null ? found.holds : await this.#hold(query, reason, [found.holds, remembered?.holds ?? 0])
     // `hold_lanes` stores the server as well.
-    if (reason === null && !isSame(known, found.server)) await this.#verifyServer(ask, found)
+    if (reason === null && !isSame(known, found.server)) await this.#verifyServer(query, found)
     if (isShort) for (const connection of this.#connections) connection.settleFor(counts[connection.number] ?? 0)
     await this.#keep({
       ...found,
@@ -96,19 +96,19 @@ export class RollbackDetector {
   }
 
   /** Advances the checkpoint. Must be called with every heartbeat. Throws when the database must not be used. */
-  async renewLease(ask: Query): Promise<void> {
+  async renewLease(query: Query): Promise<void> {
     const remembered = this.#remembered
-    const [row] = await ask(ADVANCE)
+    const [row] = await query(ADVANCE)
     if (!row) return
     const found = toRemembered(row)
     // Behind a pooler the database may go back while our connection stays open.
     if (checkFound(remembered, found).is === 'as-remembered') await this.#keep(found)
-    else await this.validateConnection(ask)
+    else await this.validateConnection(query)
   }
 
   /** `holds`: how often the lanes were held according to the database and to our checkpoint. Returns the new number. */
-  async #hold(ask: Query, reason: string, holds: readonly [number, number]): Promise<number> {
-    const [row] = await ask('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
+  async #hold(query: Query, reason: string, holds: readonly [number, number]): Promise<number> {
+    const [row] = await query('select hold_lanes($1, $2, $3) as holds', [reason, ...holds])
     this.#raiseAlarm(
       `The database is older than it was: ${reason}. All lanes are held. Check what was sent, then: ${commandLine`hold --release`}`,
     )
@@ -116,8 +116,8 @@ export class RollbackDetector {
   }
 
   /** From now on other processes accept this server without checking it again. */
-  async #verifyServer(ask: Query, { server }: Checkpoint): Promise<void> {
-    await ask('select verify_server($1, $2)', [server?.id, server?.timeline])
+  async #verifyServer(query: Query, { server }: Checkpoint): Promise<void> {
+    await query('select verify_server($1, $2)', [server?.id, server?.timeline])
   }
 
   #raiseAlarm(sentence: string): void {
@@ -138,9 +138,9 @@ export class RollbackDetector {
  * For connections that the detector does not validate, such as the console's. Refuses a database that is known not to be
  * ours, above all an old primary, whose changes would be lost. Neither stores a checkpoint nor holds lanes.
  */
-export async function refuseNotOurs(ask: Query, file: CheckpointFile): Promise<void> {
+export async function refuseNotOurs(query: Query, file: CheckpointFile): Promise<void> {
   const remembered = file.read()
-  const [row] = await ask(`select installation, mark, holds, ${SERVER} from checkpoint`)
+  const [row] = await query(`select installation, mark, holds, ${SERVER} from checkpoint`)
   const finding = row ? checkFound(remembered, toRemembered(row)) : null
   if (finding?.is === 'not-ours') throw notOurs(finding.reason, file)
 }

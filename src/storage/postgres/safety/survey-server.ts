@@ -55,10 +55,10 @@ const READ_STATE = `select current_setting('server_version') as version, current
 /** Refuses the servers and tables that the service would refuse. */
 export async function surveyServer(url: string, now: () => number): Promise<ServerSurvey> {
   const client = await connect(url)
-  const ask = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
+  const query = async (sql: string) => (await client.query<Record<string, unknown>>(sql)).rows
   try {
-    await checkServer(ask, url)
-    const [row] = await ask(READ_STATE)
+    await checkServer(query, url)
+    const [row] = await query(READ_STATE)
     const found = row as Record<string, string & number & boolean>
     return {
       server: describeServer(url),
@@ -73,8 +73,8 @@ export async function surveyServer(url: string, now: () => number): Promise<Serv
       multixacts: supplyOf(Number(found['multixacts']), Number(found['most_multixacts'])),
       isSuperuser: found['is_superuser'] === true,
       isThroughPooler: processOf(client) !== Number(found['pid']),
-      ...(await compareClocks(ask, now)),
-      migrated: await readVersion(ask, describeServer(url)),
+      ...(await compareClocks(query, now)),
+      migrated: await readVersion(query, describeServer(url)),
       known: newestOf(readMigrations()),
     }
   } catch (error) {
@@ -97,13 +97,13 @@ const CLOCK_QUERIES = 5
 
 /** Takes the fastest of several queries: the error is at most half of its round trip. */
 async function compareClocks(
-  ask: (sql: string) => Promise<Record<string, unknown>[]>,
+  query: (sql: string) => Promise<Record<string, unknown>[]>,
   now: () => number,
 ): Promise<Pick<ServerSurvey, 'clockAheadMs' | 'clockUncertainMs'>> {
   let best = { clockAheadMs: 0, clockUncertainMs: Number.POSITIVE_INFINITY }
-  for (let query = 0; query < CLOCK_QUERIES; query++) {
+  for (let round = 0; round < CLOCK_QUERIES; round++) {
     const [begun, before] = [now(), performance.now()]
-    const [row] = await ask('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
+    const [row] = await query('select extract(epoch from clock_timestamp())::float8 * 1000 as ms')
     const half = (performance.now() - before) / 2
     if (half < best.clockUncertainMs)
       best = { clockAheadMs: Math.round(Number(row?.['ms']) - begun - half), clockUncertainMs: Math.ceil(half) }

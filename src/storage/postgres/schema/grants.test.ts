@@ -45,7 +45,7 @@ function urlOf(role: keyof typeof roles): string {
   return url.href
 }
 
-function ask(role: keyof typeof roles, sql: string): Promise<Record<string, unknown>[]> {
+function query(role: keyof typeof roles, sql: string): Promise<Record<string, unknown>[]> {
   return withClient(urlOf(role), async (client) => (await client.query(sql)).rows)
 }
 
@@ -65,7 +65,7 @@ describe('a role of its own for the migrations', () => {
       { accountId: account.id, number: '15550001000', ...wanted },
       'test',
     )
-    await ask(
+    await query(
       'app',
       `insert into queued (sequence, id, account_id, connection_id, body, body_crc, recipient, type, accepted_at)
          select next_block(), 'message-1', '${account.id}', '${id}', '{}', 0, '1', 'message', now_ms()`,
@@ -80,7 +80,7 @@ describe('a role of its own for the migrations', () => {
   it('lets the role of the service change rows, and nothing else', async () => {
     await migrate()
 
-    const rows = await ask(
+    const rows = await query(
       'owner',
       `select table_name as name, string_agg(privilege_type, ' ' order by privilege_type) as may
          from information_schema.role_table_grants where grantee = '${roles.app}' group by 1 order by 1`,
@@ -99,22 +99,22 @@ describe('a role of its own for the migrations', () => {
       'truncate audit',
       'delete from period',
     ])
-      await assert.rejects(ask('app', sql), DENIED, sql)
+      await assert.rejects(query('app', sql), DENIED, sql)
   })
 
   it('lets the service open and drop periods, and use later partitions', async () => {
     await migrate()
 
     await setTime(9_000_000_000_000)
-    await ask('app', 'select open_period()')
-    await ask(
+    await query('app', 'select open_period()')
+    await query(
       'app',
       `insert into timeline (message_sequence, position, at, kind) select (max(number)::bigint << 40) + 1, 1, 1, 'x' from period`,
     )
-    const [found] = await ask('app', 'select (message_sequence >> 40)::int as period from timeline')
+    const [found] = await query('app', 'select (message_sequence >> 40)::int as period from timeline')
     await setTime(9_000_100_000_000)
     await asSuperuser('create or replace function now_ms() returns bigint language sql as $$ select 9000003600000 $$')
-    const [dropped] = await ask('app', 'select drop_period(1) as is')
+    const [dropped] = await query('app', 'select drop_period(1) as is')
 
     assert.deepEqual([found, dropped], [{ period: 2 }, { is: true }])
   })
@@ -123,7 +123,7 @@ describe('a role of its own for the migrations', () => {
     await migrate()
 
     for (const sql of ['select open_period()', 'select drop_period(0)', 'select from queued', 'select from token'])
-      await assert.rejects(ask('stranger', sql), DENIED, sql)
+      await assert.rejects(query('stranger', sql), DENIED, sql)
   })
 
   it('grants the objects of a later migration, also to a new role', async () => {
@@ -134,13 +134,13 @@ describe('a role of its own for the migrations', () => {
     const migrations = [...readMigrations(), { ...more, sql }]
 
     await withConnection(urlOf('owner'), (owner) =>
-      applyMigrations({ ask: owner, appRole: roles.app, place: 'here', migrations }),
+      applyMigrations({ query: owner, appRole: roles.app, place: 'here', migrations }),
     )
-    await ask('app', 'select from more; select do_more()')
-    await assert.rejects(ask('stranger', 'select do_more()'), DENIED)
+    await query('app', 'select from more; select do_more()')
+    await assert.rejects(query('stranger', 'select do_more()'), DENIED)
     await migrateDatabase({ url: urlOf('stranger'), migrateUrl: urlOf('owner') })
 
-    await ask('stranger', 'select from queued; select do_more(); select open_period()')
+    await query('stranger', 'select from queued; select do_more(); select open_period()')
   })
 
   it('grants the objects of a later migration to roles that already serve, even if it does not name them', async () => {
@@ -151,11 +151,11 @@ describe('a role of its own for the migrations', () => {
     const more = { number: readMigrations().length + 1, name: 'more', breaking: false, sql }
 
     await withConnection(urlOf('owner'), (owner) =>
-      applyMigrations({ ask: owner, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
+      applyMigrations({ query: owner, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
     )
 
-    await ask('app', 'select from more; select do_more()')
-    await assert.rejects(ask('stranger', 'select from more'), DENIED)
+    await query('app', 'select from more; select do_more()')
+    await assert.rejects(query('stranger', 'select from more'), DENIED)
   })
 
   it('is required if the role of the service may make no tables', async () => {
@@ -177,7 +177,7 @@ describe('a role of its own for the migrations', () => {
     const more = { number: readMigrations().length + 1, name: 'more', breaking: false, sql: 'create table more ();' }
 
     const migrating = withConnection(urlOf('app'), (app) =>
-      applyMigrations({ ask: app, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
+      applyMigrations({ query: app, appRole: null, place: 'here', migrations: [...readMigrations(), more] }),
     )
 
     await assert.rejects(migrating, { code: 'database_unavailable', message: /MIGRATE_URL to the URL of the owner/ })

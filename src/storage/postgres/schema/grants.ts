@@ -8,26 +8,26 @@ const READ_ONLY = ['migration', 'applied_functions', 'period']
  * themselves. A grant on a partitioned table also covers its partitions, including later ones. Must be called in a
  * transaction that holds the migration lock, because concurrent grants fail.
  */
-export async function grantMissing(ask: Query, role: string): Promise<void> {
-  await askAll(ask, await ask(MISSING, [role, READ_ONLY]))
+export async function grantMissing(query: Query, role: string): Promise<void> {
+  await queryAll(query, await query(MISSING, [role, READ_ONLY]))
 }
 
 /**
  * The same for each role that already uses the tables. Its services keep running and need the new objects, also when the
  * migration was started without naming that role.
  */
-export async function grantToServices(ask: Query): Promise<void> {
-  const services = (await ask(SERVICES)) as unknown as { role: string }[]
-  for (const { role } of services) await grantMissing(ask, role)
+export async function grantToServices(query: Query): Promise<void> {
+  const services = (await query(SERVICES)) as unknown as { role: string }[]
+  for (const { role } of services) await grantMissing(query, role)
 }
 
 /** Functions that run with the rights of their owner may be called by services only. */
-export async function closeDefiners(ask: Query): Promise<void> {
-  await askAll(ask, await ask(CLOSING_DEFINERS))
+export async function closeDefiners(query: Query): Promise<void> {
+  await queryAll(query, await query(CLOSING_DEFINERS))
 }
 
-async function askAll(ask: Query, statements: readonly Row[]): Promise<void> {
-  for (const { sql } of statements as unknown as { sql: string }[]) await ask(sql)
+async function queryAll(query: Query, statements: readonly Row[]): Promise<void> {
+  for (const { sql } of statements as unknown as { sql: string }[]) await query(sql)
 }
 
 const OURS = `with ours as (

@@ -31,11 +31,11 @@ function future(sql: string, more: Partial<Migration> = {}): Migration {
 
 function migrateWith(...more: readonly Migration[]): Promise<{ from: number; to: number }> {
   const migrations = [...readMigrations(), ...more]
-  return withConnection(url, (ask) => applyMigrations({ ask, appRole: null, place: 'here', migrations }))
+  return withConnection(url, (query) => applyMigrations({ query, appRole: null, place: 'here', migrations }))
 }
 
 function visit(...more: readonly Migration[]): Promise<void> {
-  return withConnection(url, (ask) => checkMigrations(ask, 'here', [...readMigrations(), ...more]))
+  return withConnection(url, (query) => checkMigrations(query, 'here', [...readMigrations(), ...more]))
 }
 
 function query(sql: string): Promise<Record<string, unknown>[]> {
@@ -249,7 +249,7 @@ describe('a database that was made from another baseline', () => {
     await assert.rejects(openAdministration({ url, migrateUrl: url }, { create: true }), refusal)
     await assert.rejects(surveyServer(url, Date.now), refusal)
     await assert.rejects(
-      withConnection(url, (ask) => readApplied(ask, 'here')),
+      withConnection(url, (query) => readApplied(query, 'here')),
       refusal,
     )
 

@@ -36,7 +36,7 @@ export function readMigrations(functions = readFunctions()): readonly Migration[
 }
 
 interface MigrationParts {
-  readonly ask: Query
+  readonly query: Query
   /** The role of the service. Null when it is the role of this connection. */
   readonly appRole: string | null
   /** The name of the database in messages. */
@@ -57,62 +57,62 @@ interface Wanted {
  * When several processes start together, one migrates. The others wait for its lock, then find nothing to do.
  */
 export async function applyMigrations(parts: MigrationParts): Promise<{ readonly from: number; readonly to: number }> {
-  const { ask, place, appRole, functions = readFunctions(), migrations = readMigrations(functions) } = parts
+  const { query, place, appRole, functions = readFunctions(), migrations = readMigrations(functions) } = parts
   const wanted = { migrations, functions }
-  const before = await findUsable(ask, place, migrations)
+  const before = await findUsable(query, place, migrations)
   if (before.version === 0) refuseHelpless(before, place)
-  if (!(await isUpToDate(ask, before, wanted))) await applyWithRetries(parts, wanted)
+  if (!(await isUpToDate(query, before, wanted))) await applyWithRetries(parts, wanted)
   if (appRole !== null) {
     // Even if nothing was migrated, because the service may have a new role.
-    await inTransaction(ask, async () => {
-      await takeMigrationLock(ask)
-      await grantMissing(ask, appRole)
+    await inTransaction(query, async () => {
+      await takeMigrationLock(query)
+      await grantMissing(query, appRole)
     })
   }
-  const after = await readState(ask)
+  const after = await readState(query)
   refuseNewer(after.applied, migrations, place)
   return { from: before.version, to: after.version }
 }
 
 /** For the CLI: the schema must exist and must not be too new. */
-export async function checkMigrations(ask: Query, place: string, migrations = readMigrations()): Promise<void> {
-  const found = await findUsable(ask, place, migrations)
+export async function checkMigrations(query: Query, place: string, migrations = readMigrations()): Promise<void> {
+  const found = await findUsable(query, place, migrations)
   refuseUnprepared(found.applied, migrations, place)
-  if (!(await isUpToDate(ask, found, { migrations, functions: readFunctions() }))) refuseOlder(place)
+  if (!(await isUpToDate(query, found, { migrations, functions: readFunctions() }))) refuseOlder(place)
   refuseNewer(found.applied, migrations, place)
 }
 
 /** The number of the newest applied migration, or null if there are no tables. Refuses tables that the start would refuse. */
-export async function readVersion(ask: Query, place: string): Promise<number | null> {
+export async function readVersion(query: Query, place: string): Promise<number | null> {
   const migrations = readMigrations()
-  const { applied, version } = await findUsable(ask, place, migrations)
+  const { applied, version } = await findUsable(query, place, migrations)
   refuseNewer(applied, migrations, place)
   return version === 0 ? null : version
 }
 
 /** The applied migrations. Refuses tables of another program or of another baseline. */
-export async function readApplied(ask: Query, place: string): Promise<readonly AppliedMigration[]> {
-  return (await findUsable(ask, place, readMigrations())).applied
+export async function readApplied(query: Query, place: string): Promise<readonly AppliedMigration[]> {
+  return (await findUsable(query, place, readMigrations())).applied
 }
 
-async function findUsable(ask: Query, place: string, known: readonly Migration[]): Promise<Found> {
-  const found = await readState(ask)
+async function findUsable(query: Query, place: string, known: readonly Migration[]): Promise<Found> {
+  const found = await readState(query)
   refuseForeign(found, place)
   if (!hasOurBaseline(found.applied, known)) refuseOtherBaseline(place, 'Name an empty database in NUNCIO_DATABASE_URL')
   return found
 }
 
-async function isUpToDate(ask: Query, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
+async function isUpToDate(query: Query, { version }: Found, { migrations, functions }: Wanted): Promise<boolean> {
   const newest = newestOf(migrations)
   if (version < newest) return false
   // The functions of a newer version need its migrations, and ours may not fit them.
-  return version > newest || !(await mustBeApplied(ask, functions))
+  return version > newest || !(await mustBeApplied(query, functions))
 }
 
 async function applyWithRetries(parts: MigrationParts, wanted: Wanted): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      return await inTransaction(parts.ask, () => applyMissing(parts, wanted))
+      return await inTransaction(parts.query, () => applyMissing(parts, wanted))
     } catch (error) {
       if (classify(error) !== 'contended') throw error
       if (tries === TRIES) {
@@ -129,29 +129,29 @@ async function applyWithRetries(parts: MigrationParts, wanted: Wanted): Promise<
 }
 
 async function applyMissing(parts: MigrationParts, wanted: Wanted): Promise<void> {
-  const { ask, appRole, place } = parts
+  const { query, appRole, place } = parts
   const { migrations, functions } = wanted
-  await takeMigrationLock(ask)
-  const found = await findUsable(ask, place, migrations)
-  if (await isUpToDate(ask, found, wanted)) return
+  await takeMigrationLock(query)
+  const found = await findUsable(query, place, migrations)
+  if (await isUpToDate(query, found, wanted)) return
   const missing = migrations.filter(({ number }) => number > found.version)
   if (found.version > 0 && missing.some(({ breaking }) => breaking)) await refuseWhileOthersServe(parts)
   // Functions are applied in the order of their files, so some bodies name later functions.
-  await ask(
+  await query(
     `select set_config('lock_timeout', '${TABLE_LOCK_WITHIN_MS}', true), set_config('check_function_bodies', 'off', true)`,
   )
   // Before the migrations, which may need them. The baseline contains them.
-  if (found.version > 0) await explained('functions', place, () => ask(functions.sql))
+  if (found.version > 0) await explained('functions', place, () => query(functions.sql))
   for (const migration of missing) await applyOne(parts, migration)
-  await recordFunctions(ask, functions)
-  await closeDefiners(ask)
-  await grantToServices(ask)
-  if (appRole !== null) await grantMissing(ask, appRole)
+  await recordFunctions(query, functions)
+  await closeDefiners(query)
+  await grantToServices(query)
+  if (appRole !== null) await grantMissing(query, appRole)
 }
 
 /** Older code refuses to start after a breaking migration, so none may run during one either. */
-async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<void> {
-  const [first] = await ask('select host, pid from worker where worker_has_lease(id) order by id limit 1')
+async function refuseWhileOthersServe({ query, place }: MigrationParts): Promise<void> {
+  const [first] = await query('select host, pid from worker where worker_has_lease(id) order by id limit 1')
   if (!first) return
   throw new Refusal(
     'database_busy',
@@ -159,10 +159,10 @@ async function refuseWhileOthersServe({ ask, place }: MigrationParts): Promise<v
   )
 }
 
-async function applyOne({ ask, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
+async function applyOne({ query, place }: MigrationParts, { sql, number, name, breaking }: Migration): Promise<void> {
   await explained(`migration ${number}, ${name}`, place, async () => {
-    await ask(sql)
-    await ask('insert into migration (number, name, breaking) values ($1, $2, $3)', [number, name, breaking])
+    await query(sql)
+    await query('insert into migration (number, name, breaking) values ($1, $2, $3)', [number, name, breaking])
   })
 }
 
@@ -195,24 +195,24 @@ function explainFailure(error: unknown, what: string, place: string): unknown {
  * path, and functions that run with the rights of their owner see only that schema. `pg_temp` is named because it would
  * come first otherwise, and any role can create a table of the same name in it.
  */
-async function takeMigrationLock(ask: Query): Promise<void> {
-  await ask(
+async function takeMigrationLock(query: Query): Promise<void> {
+  await query(
     `select set_config('lock_timeout', '0', true), set_config('statement_timeout', '0', true),
        set_config('idle_in_transaction_session_timeout', '0', true), set_config('client_min_messages', 'warning', true),
        set_config('search_path', format('%I, pg_temp', current_schema()), true)`,
   )
-  await ask('select pg_advisory_xact_lock(5, 0)')
+  await query('select pg_advisory_xact_lock(5, 0)')
 }
 
-async function inTransaction<Result>(ask: Query, work: () => Promise<Result>): Promise<Result> {
+async function inTransaction<Result>(query: Query, work: () => Promise<Result>): Promise<Result> {
   // Overrides the defaults of the role: after the wait for the lock, commits of other processes must be visible.
-  await ask('begin transaction isolation level read committed read write')
+  await query('begin transaction isolation level read committed read write')
   try {
     const result = await work()
-    await ask('commit')
+    await query('commit')
     return result
   } catch (error) {
-    await ask('rollback').catch(() => {})
+    await query('rollback').catch(() => {})
     throw error
   }
 }
@@ -231,8 +231,8 @@ interface Found {
   readonly version: number
 }
 
-async function readState(ask: Query): Promise<Found> {
-  const [row] = await ask(
+async function readState(query: Query): Promise<Found> {
+  const [row] = await query(
     `select current_schema() as schema, current_user as role, m.oid is not null as is_ours,
          coalesce(has_schema_privilege(n.oid, 'create'), false) as may_make,
          'grant create on schema ' || quote_ident(current_schema()) || ' to ' || quote_ident(current_user) as let_make,
@@ -248,7 +248,7 @@ async function readState(ask: Query): Promise<Found> {
   const { is_ours, may_read, has_any, ...rest } = row as Record<string, boolean> &
     Pick<Found, 'schema' | 'role' | 'may_make' | 'let_make'>
   const applied = may_read
-    ? ((await ask('select number, name, breaking from migration order by number')) as unknown as Found['applied'])
+    ? ((await query('select number, name, breaking from migration order by number')) as unknown as Found['applied'])
     : []
   return {
     ...rest,

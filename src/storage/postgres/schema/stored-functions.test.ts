@@ -25,8 +25,8 @@ function changed(version: string, answer: string): StoredFunctions {
 }
 
 function migrate(functions: StoredFunctions, migrations = readMigrations()): Promise<{ from: number; to: number }> {
-  return withConnection(database.url, (ask) =>
-    applyMigrations({ ask, appRole: null, place: 'here', functions, migrations }),
+  return withConnection(database.url, (query) =>
+    applyMigrations({ query, appRole: null, place: 'here', functions, migrations }),
   )
 }
 
@@ -57,7 +57,7 @@ describe('the stored functions', () => {
     await migrate(changed('1.10.0', 'newer'))
 
     await migrate(changed('1.9.7', 'older'))
-    await withConnection(database.url, (ask) => checkMigrations(ask, 'here'))
+    await withConnection(database.url, (query) => checkMigrations(query, 'here'))
 
     assert.equal(await answer(), 'newer')
     assert.deepEqual(await query('select version from applied_functions'), [{ version: '1.10.0' }])
@@ -109,7 +109,7 @@ describe('the stored functions', () => {
 
   it('of another version are refused to the CLI until the service has brought them up to date', async () => {
     await query(`update applied_functions set version = '0.0.1', hash = 'other'`)
-    const visit = () => withConnection(database.url, (ask) => checkMigrations(ask, 'here'))
+    const visit = () => withConnection(database.url, (query) => checkMigrations(query, 'here'))
 
     await assert.rejects(visit(), { code: 'database_unavailable', message: /older version.*migrate$/ })
 

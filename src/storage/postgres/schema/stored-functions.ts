@@ -22,13 +22,13 @@ export function readFunctions(): StoredFunctions {
 }
 
 /** An older version leaves the functions of a newer one in place: both must run on them. */
-export async function mustBeApplied(ask: Query, ours: StoredFunctions): Promise<boolean> {
-  const [applied] = (await ask('select version, hash from applied_functions')) as unknown as StoredFunctions[]
+export async function mustBeApplied(query: Query, ours: StoredFunctions): Promise<boolean> {
+  const [applied] = (await query('select version, hash from applied_functions')) as unknown as StoredFunctions[]
   return !applied || (applied.hash !== ours.hash && !isBefore(ours.version, applied.version))
 }
 
-export async function recordFunctions(ask: Query, { version, hash }: StoredFunctions): Promise<void> {
-  await ask(
+export async function recordFunctions(query: Query, { version, hash }: StoredFunctions): Promise<void> {
+  await query(
     `insert into applied_functions ("only", version, hash) values (1, $1, $2)
        on conflict ("only") do update set version = excluded.version, hash = excluded.hash`,
     [version, hash],

@@ -45,7 +45,7 @@ export class CopyTarget {
   static async open(url: string, spoolOf: (path: string) => string | null): Promise<CopyTarget> {
     const target = new CopyTarget(await connect(url), url, spoolOf)
     try {
-      await checkServer((sql) => target.#ask(sql), url)
+      await checkServer((sql) => target.#query(sql), url)
       await target.#begin()
       await target.#refuseUsed()
       return target
@@ -75,15 +75,15 @@ export class CopyTarget {
   async *rows(table: CopiedTable): AsyncGenerator<CopiedRow[]> {
     const columns = Object.keys(table.columns)
     const from = quoted(STORED_IN[table.name] ?? table.name)
-    await this.#ask(
+    await this.#query(
       `declare reading no scroll cursor for select ${columns.map(quoted).join()} from ${from} order by ${table.key.map(quoted).join()}`,
     )
     for (;;) {
-      const rows = await this.#ask(`fetch ${ROWS_AT_ONCE} from reading`)
+      const rows = await this.#query(`fetch ${ROWS_AT_ONCE} from reading`)
       if (rows.length === 0) break
       yield rows.map((row) => columns.map((column) => row[column] as CopiedValue))
     }
-    await this.#ask('close reading')
+    await this.#query('close reading')
   }
 
   /** A row as this database returns it: without NUL characters, which its texts cannot hold. */
@@ -95,22 +95,22 @@ export class CopyTarget {
   async advance(table: 'audit' | 'channel_memory' | 'notice', highest: number): Promise<void> {
     if (highest === 0) return
     const column = table === 'audit' ? 'sequence' : 'position'
-    await this.#ask('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
+    await this.#query('select setval(pg_get_serial_sequence($1, $2), $3)', [table, column, highest])
   }
 
   /** Holds all lanes if the copied data has no hold, and marks open attempts: later ones may be missing from the copy. */
   async hold(reason: string, at: number): Promise<void> {
-    const held = await this.#ask(
+    const held = await this.#query(
       'insert into hold ("only", since, reason) values (1, $1, $2) on conflict do nothing returning 1',
       [at, reason],
     )
-    if (held.length > 0) await this.#ask('update checkpoint set holds = holds + 1')
-    await this.#ask('update open_attempt set possibly_superseded_sequence = message_sequence')
+    if (held.length > 0) await this.#query('update checkpoint set holds = holds + 1')
+    await this.#query('update open_attempt set possibly_superseded_sequence = message_sequence')
   }
 
   /** Copied data may be old: delays its deletion, so that people are notified a day before. */
   async waitWithRetention(forMs: number): Promise<void> {
-    await this.#ask(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
+    await this.#query(`update retention_state set begins_at = now_ms() + $1::bigint, waits_for = 'copy'`, [forMs])
   }
 
   /** Makes the copy usable. Throws if the commit failed; returns a refusal if its result is unknown. */
@@ -130,13 +130,13 @@ export class CopyTarget {
    * deleted too early. Later periods are still empty, and none may begin before the one before it.
    */
   async endPeriodOfCopies(): Promise<void> {
-    await this.#ask('update period set starts_at = greatest(starts_at, now_ms()) where number > 0')
+    await this.#query('update period set starts_at = greatest(starts_at, now_ms()) where number > 0')
   }
 
   /** Analyzes the tables, so that the server plans well from the first query on. */
   async learnSizes(tables: readonly CopiedTable[]): Promise<void> {
     const names = tables.flatMap(({ name }) => (name === 'message' ? ['queued', 'settled'] : [STORED_IN[name] ?? name]))
-    await this.#ask(`analyze ${names.map(quoted).join()}`)
+    await this.#query(`analyze ${names.map(quoted).join()}`)
   }
 
   /** Ends the connection. The server rolls back what was not committed. */
@@ -145,14 +145,14 @@ export class CopyTarget {
   }
 
   async #begin(): Promise<void> {
-    await this.#ask('begin transaction isolation level read committed read write')
+    await this.#query('begin transaction isolation level read committed read write')
     // A copy has no time limit, but must not wait for locks for long.
-    await this.#ask(
+    await this.#query(
       `select set_config(name, case when name = 'lock_timeout' then '5000' else '0' end, true) from pg_settings
          where name in ('lock_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`,
     )
     // Blocks the creation of the first account meanwhile.
-    await this.#ask('select pg_advisory_xact_lock(3, 0)')
+    await this.#query('select pg_advisory_xact_lock(3, 0)')
   }
 
   async #refuseUsed(): Promise<void> {
@@ -167,7 +167,7 @@ export class CopyTarget {
       'audit',
       'key_ring',
     ]
-    const [row] = await this.#ask(
+    const [row] = await this.#query(
       `select ${filled.map((table) => `exists (select from ${table})`).join(' or ')}
            or not exists (select from period where number = 0) as is_filled,
          exists (select from worker where ${validLeaseSql('now_ms()')}) as is_served`,
@@ -202,7 +202,7 @@ export class CopyTarget {
   }
 
   async #columnsOf(table: string): Promise<string[]> {
-    const rows = await this.#ask(
+    const rows = await this.#query(
       'select attname::text as name from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped',
       [table],
     )
@@ -218,7 +218,7 @@ export class CopyTarget {
     const kinds = columns.map((column) => table.columns[column])
     const taken = columns.map((_, at) => (kinds[at] === 'bytes' ? `decode(v${at}, 'hex')` : `v${at}`))
     const arrays = columns.map((_, at) => `$${at + 1}::${kinds[at] === 'number' ? 'bigint' : 'text'}[]`)
-    await this.#ask(
+    await this.#query(
       `insert into ${quoted(into)} (${columns.map(quoted).join()})
          select ${taken.join()} from unnest(${arrays.join()}) s (${columns.map((_, at) => `v${at}`).join()})`,
       columns.map((_, at) => {
@@ -228,7 +228,7 @@ export class CopyTarget {
     )
   }
 
-  async #ask(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  async #query(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
       return (await this.#client.query<Row>(sql, [...values])).rows
     } catch (error) {

@@ -40,12 +40,12 @@ interface Dumped {
 export async function dumpDatabase({ url, target, childEnvironment, onProgress }: Dump): Promise<Dumped> {
   const dumpedBy = await programVersion('pg_dump', childEnvironment)
   const client = await connect(url)
-  const ask: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
+  const query: Query = async (sql, values = []) => (await client.query<Row>(sql, [...values])).rows
   try {
-    await ask('begin isolation level repeatable read read only')
+    await query('begin isolation level repeatable read read only')
     // Overrides the limits of the role: the transaction must stay open for the whole dump.
-    await ask('set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0')
-    const [row] = await ask(
+    await query('set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0')
+    const [row] = await query(
       `select pg_export_snapshot() as snapshot, current_schema() as schema, current_setting('server_version') as version,
          to_regclass('migration') is not null as is_ours`,
     )
@@ -56,11 +56,11 @@ export async function dumpDatabase({ url, target, childEnvironment, onProgress }
         `There is nothing of Nuncio in the database at ${describeServer(url)}, so there is nothing to back up.`,
       )
     }
-    await readApplied(ask, describeServer(url))
+    await readApplied(query, describeServer(url))
     refuseOlder('pg_dump', dumpedBy, version)
     await runDump({ url, target, childEnvironment, onProgress, snapshot, schema })
-    const facts = await readFacts(ask)
-    await ask('commit')
+    const facts = await readFacts(query)
+    await query('commit')
     return { facts, server: { version: version.split(' ')[0] ?? version, dumpedBy, schema } }
   } catch (error) {
     throw translateStatementError(error, url)
@@ -104,8 +104,8 @@ async function runDump(dump: Dump & { readonly snapshot: string; readonly schema
 }
 
 /** From the snapshot of the transaction. */
-async function readFacts(ask: Query): Promise<BackupFacts> {
-  const [found] = await ask(
+async function readFacts(query: Query): Promise<BackupFacts> {
+  const [found] = await query(
     `select installation, mark, holds, (select key_id from key_ring) as key_id,
        (select count(*) from account) as accounts, (select count(*) from connection where state <> 'removed') as connections,
        (select count(*) from token where deleted_at is null) as tokens,
@@ -120,7 +120,7 @@ async function readFacts(ask: Query): Promise<BackupFacts> {
     installation,
     mark,
     holds,
-    migrations: (await ask(
+    migrations: (await query(
       'select number, name, breaking from migration order by number',
     )) as unknown as AppliedMigration[],
     keyId: key_id,

@@ -54,7 +54,7 @@ export async function restoreDump(
   const { url, schema, replace, dumpedBy, childEnvironment } = request
   refuseOlder('pg_restore', await programVersion('pg_restore', childEnvironment), dumpedBy)
   await programVersion('psql', childEnvironment)
-  const there = await withConnection(url, (ask) => readTarget(ask, url))
+  const there = await withConnection(url, (query) => readTarget(query, url))
   if (there.schema !== schema) throw otherSchema(there.schema, schema)
   if (there.isServed) throw inUse(url)
   if (there.hasTables && !replace) {
@@ -67,14 +67,14 @@ export async function restoreDump(
   try {
     await readIn(request, aside, there.serverMajor)
   } catch (error) {
-    const isServed = await withConnection(url, (ask) => readTarget(ask, url)).then(
+    const isServed = await withConnection(url, (query) => readTarget(query, url)).then(
       (found) => found.isServed,
       () => false,
     )
     throw isServed ? inUse(url) : error
   }
   // The restore is committed. Later errors must not be reported as “Nothing was changed”.
-  const since = await withConnection(url, (ask) => findBackwards(ask, request, aside)).catch(() => null)
+  const since = await withConnection(url, (query) => findBackwards(query, request, aside)).catch(() => null)
   return { aside: aside && `the schema ${aside}`, since }
 }
 
@@ -85,9 +85,9 @@ interface Target {
   readonly serverMajor: number
 }
 
-async function readTarget(ask: Query, url: string): Promise<Target> {
+async function readTarget(query: Query, url: string): Promise<Target> {
   // The first schema of the search path may not exist yet: the dump creates it.
-  const [row] = await ask(
+  const [row] = await query(
     `select current_setting('server_version_num')::integer / 10000 as server_major, coalesce(current_schema(), btrim(split_part(replace(current_setting('search_path'), '"$user"', quote_ident(current_user)), ',', 1), ' "')) as schema,
        to_regclass('account') is not null and to_regclass('worker') is not null and to_regclass('migration') is not null as is_ours,
        exists (select from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
@@ -106,7 +106,7 @@ async function readTarget(ask: Query, url: string): Promise<Target> {
     )
   }
   const [served] = is_ours
-    ? await ask(`select exists (select from worker where ${validLeaseSql('now_ms()')}) as yes`)
+    ? await query(`select exists (select from worker where ${validLeaseSql('now_ms()')}) as yes`)
     : []
   return { schema, hasTables: has_tables, isServed: served?.['yes'] === true, serverMajor: server_major }
 }
@@ -238,37 +238,41 @@ commit;
 `
 }
 
-async function findBackwards(ask: Query, request: DumpToRestore, aside: string | null): Promise<HappenedSince | null> {
+async function findBackwards(
+  query: Query,
+  request: DumpToRestore,
+  aside: string | null,
+): Promise<HappenedSince | null> {
   // Overrides the time limits of the role.
-  await ask(
+  await query(
     `select set_config(name, '0', false) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`,
   )
   // If this fails, autovacuum analyzes the tables a little later.
-  await learnSizes(ask, request.schema).catch(() => {})
-  return aside === null ? null : compare(ask, request, aside)
+  await learnSizes(query, request.schema).catch(() => {})
+  return aside === null ? null : compare(query, request, aside)
 }
 
 /** Analyzes the tables, so that the server plans well from the first query on. */
-async function learnSizes(ask: Query, schema: string): Promise<void> {
-  const tables = await ask(
+async function learnSizes(query: Query, schema: string): Promise<void> {
+  const tables = await query(
     `select relname as name from pg_class where relnamespace = to_regnamespace($1) and relkind in ('r', 'p') and not relispartition`,
     [quoted(schema)],
   )
   if (tables.length === 0) return
-  await ask(`analyze ${tables.map(({ name }) => `${quoted(schema)}.${quoted(name as string)}`).join()}`)
+  await query(`analyze ${tables.map(({ name }) => `${quoted(schema)}.${quoted(name as string)}`).join()}`)
 }
 
 /** Null when they are different installations, or the old one lacks commits. */
-async function compare(ask: Query, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
+async function compare(query: Query, { schema, past }: DumpToRestore, aside: string): Promise<HappenedSince | null> {
   const [now, old] = [quoted(schema), quoted(aside)]
-  const [row] = await ask(
+  const [row] = await query(
     `select installation, o.mark, o.holds, ${placedHolds(old, now)} as placed,
        (select count(*) from ${old}.message where sequence > (select coalesce(max(sequence), 0) from
          (select max(sequence) as sequence from ${now}.queued union all select max(sequence) from ${now}.settled) newest)) as accepted
        from ${now}.checkpoint join ${old}.checkpoint o using (installation)`,
   )
   if (!row || !knowsAllSince(past, row as unknown as Replaced)) return null
-  const ended = await ask(
+  const ended = await query(
     `select q.id from ${now}.queued q where exists (select from ${old}.settled s where s.account_id = q.account_id and s.sequence = q.sequence)
        or exists (select from ${old}.queued o where o.account_id = q.account_id and o.sequence = q.sequence and o.attempts > q.attempts)
        or exists (select from ${old}.open_attempt a where a.connection_id = q.connection_id and a.message_sequence = q.sequence)

@@ -83,7 +83,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
   return {
     async readOpenAlarms() {
       const sql = `select ${ALARM_COLUMNS} from alarm where cleared_at is null order by id limit ${MOST_OPEN}`
-      return toAlarms(await database.ask(sql, []))
+      return toAlarms(await database.query(sql, []))
     },
     raiseAlarms: (findings, at) =>
       database.write(
@@ -110,7 +110,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
       ),
     async readUnannouncedAlarms() {
       const sql = `select ${ALARM_COLUMNS} from alarm where is_announced = 0 order by id limit ${UNTOLD_AT_ONCE}`
-      return toAlarms(await database.ask(sql, []))
+      return toAlarms(await database.query(sql, []))
     },
     markAnnounced: (alarms) =>
       database.write(
@@ -125,7 +125,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
 }
 
 async function readInstallation(database: WatchDatabase, now: Instant): ReturnType<Watch['readInstallation']> {
-  const [row] = await database.ask(
+  const [row] = await database.query(
     `select (select since from hold) as held_since, (select reason from hold) as held_reason,
         (select max(heartbeat_until) from worker
           where (roles is null or ',' || roles || ',' like '%,dispatch,%') and heartbeat_until - ${LONGEST_LEASE_MS} <= ?) as dispatches_until,
@@ -141,7 +141,7 @@ async function readInstallation(database: WatchDatabase, now: Instant): ReturnTy
 }
 
 async function readOnlyAccount(database: WatchDatabase): Promise<AccountId | null> {
-  const [first, second] = await database.ask('select id from account limit 2', [])
+  const [first, second] = await database.query('select id from account limit 2', [])
   return first && !second ? (first['id'] as AccountId) : null
 }
 
@@ -149,7 +149,7 @@ async function readTokens(
   database: WatchDatabase,
   { from, to }: { readonly from: Instant; readonly to: Instant },
 ): Promise<readonly WatchedToken[]> {
-  const rows = await database.ask(
+  const rows = await database.query(
     `select id, account_id as "accountId", name, prefix, created_at as "createdAt", expires_at as "expiresAt",
         last_used_at as "lastUsedAt", successor_id as successor from
         (select *, row_number() over (partition by account_id order by expires_at) as place from token
@@ -169,7 +169,7 @@ async function readExpiredUse(
   const found: ExpiredUse[] = []
   for (const accountId of new Set(tokens.map((token) => token.accountId))) {
     // Only the first time of a sum certainly belongs to one of its requests.
-    const rows = await database.ask(
+    const rows = await database.query(
       `select token_id, max(coalesce(summed_since, received_at)) as last_at
         from (select token_id, summed_since, received_at from request
           where account_id >= ? and account_id <= ? order by account_id desc, sequence desc limit ${REQUESTS_BACK}) newest
@@ -198,7 +198,7 @@ async function readFullLanes(
   const { connections, accounts } = counts
   const full: FullLane[] = []
   for (const [id, waiting] of connections) {
-    const [row] = await database.ask('select account_id, number from connection where id = ?', [id])
+    const [row] = await database.query('select account_id, number from connection where id = ?', [id])
     if (!row) continue
     const accountId = row['account_id'] as AccountId
     full.push({ accountId, connectionId: id, number: String(row['number']), waiting, limit: maxWaitingPerConnection })
@@ -233,7 +233,7 @@ interface MemoryRow {
 
 /** What a channel remembers under a kind, of all connections that are not removed. */
 async function readMemory(database: WatchDatabase, kind: string): Promise<readonly MemoryRow[]> {
-  const rows = await database.ask(
+  const rows = await database.query(
     `select c.id as "connectionId", c.account_id as "accountId", c.number, c.channel, c.channel_settings as settings, m.key, m.value, m.at
       from channel_memory m join connection c on c.id = m.connection_id
       where m.kind = ? and c.state <> 'removed' order by m.connection_id, m.at limit ${MOST_OPEN}`,
@@ -301,7 +301,7 @@ async function readUnreported(
   const takenSince = await readTakenSince(database, now)
   const read = async (last: Candidate | null) => {
     const values = [takenSince, last?.connectionId ?? '', now - silentForMs]
-    return (await database.ask(selectCandidates(database), values)) as unknown as readonly Candidate[]
+    return (await database.query(selectCandidates(database), values)) as unknown as readonly Candidate[]
   }
   for await (const candidates of pages(CONNECTIONS_AT_ONCE, read, setImmediate))
     for (const candidate of candidates) {
@@ -314,7 +314,7 @@ async function readUnreported(
 
 /** Since when callbacks are taken without a break; infinity while no process takes any. */
 async function readTakenSince(database: WatchDatabase, now: Instant): Promise<Instant> {
-  const [row] = await database.ask(
+  const [row] = await database.query(
     `select min(coalesce(started_at, 0)) as since from worker
       where ${validLeaseSql('?')} and (roles is null or ',' || roles || ',' like '%,api,%')`,
     [now, now],
@@ -341,7 +341,7 @@ async function countUnreported(
   database: WatchDatabase,
   { connectionId, countedFrom }: Candidate,
 ): Promise<Pick<Unreported, 'count' | 'isMore'>> {
-  const [counted] = await database.ask(
+  const [counted] = await database.query(
     `select count(*) as count from (select 1 ${database.undelivered}
       and m.connection_id = ? and m.published_at > ? limit ${MOST_COUNTED + 1}) few`,
     [connectionId, countedFrom],

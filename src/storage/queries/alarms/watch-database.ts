@@ -23,7 +23,7 @@ export interface FullCounts {
 
 /** The queries of the watchdog that differ between engines. */
 export interface WatchDatabase {
-  ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]>
+  query(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]>
   /** All of them or none, durably. */
   write(statements: readonly WatchStatement[]): Promise<void>
   takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>

@@ -26,7 +26,7 @@ export async function readLanes(
   database: WatchDatabase,
   { after, limit, now }: { readonly after: ConnectionId | null; readonly limit: number; readonly now: Instant },
 ): Promise<readonly WatchedLane[]> {
-  const rows = await database.ask(`${database.busyLanes(limit)} ${selectLanes(database)}`, [after ?? '', now])
+  const rows = await database.query(`${database.busyLanes(limit)} ${selectLanes(database)}`, [after ?? '', now])
   return (rows as unknown as LaneRow[]).map((row) => toLane(row, now))
 }
 
@@ -38,7 +38,7 @@ export async function readLanesOf(
   const found: WatchedLane[] = []
   for (const id of ids) {
     const only = `with busy (id) as (select id from connection where id = ? and state <> 'removed')`
-    const rows = await database.ask(`${only} ${selectLanes(database)}`, [id, now])
+    const rows = await database.query(`${only} ${selectLanes(database)}`, [id, now])
     found.push(...(rows as unknown as LaneRow[]).map((row) => toLane(row, now)))
   }
   return found

@@ -38,7 +38,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     this.#counts = parts.counts
   }
 
-  async ask(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
+  async query(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]> {
     try {
       return this.#prepared(sql).all(...values)
     } catch (error) {
@@ -72,7 +72,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
   async measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>> {
     const measures = new Map<ConnectionId, LaneMeasure>()
     for (const { id } of lanes) {
-      const [row] = await this.ask(
+      const [row] = await this.query(
         `select accepted_at from message
           where sequence = (select sequence from lane_entry where connection_id = ? order by sequence desc limit 1)`,
         [id],
@@ -87,7 +87,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     const found = new Map<AccountId, { count: number; oldestAt: number }>()
     let after = 0
     for (let page = 0; page < MOST_UNCONFIRMED_PAGES; page++) {
-      const rows = await this.ask(
+      const rows = await this.query(
         `select sequence, account_id, accepted_at from message
           where state = 'UNCONFIRMED' and resolved_at is null and sequence > ? order by sequence limit ${UNCONFIRMED_AT_ONCE}`,
         [after],
