@@ -82,7 +82,7 @@ function openOrNull(
   }
 }
 
-/** In both ways in which it may be written. */
+/** A secret in both of its spellings. */
 export function hiddenOf(secrets: readonly string[]): readonly string[] {
   return secrets.flatMap((text) => [text, text.slice('whsec_'.length)])
 }
@@ -123,7 +123,7 @@ export class AdapterClient {
     return end
   }
 
-  /** What the adapter says of itself. */
+  /** Asks the adapter what it can do and whether it is ready. */
   async health(
     adapter: Adapter,
     signal: AbortSignal,

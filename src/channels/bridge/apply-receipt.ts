@@ -17,11 +17,11 @@ interface ApplyParts {
   readonly note: (event: JournalEvent) => void
 }
 
-// Clocks differ by at most five minutes, or nothing is believed. Gateways report for days.
+// Signatures fail when clocks differ by more than five minutes. Gateways report for days.
 const MOST_AHEAD_MS = 5 * 60_000
 const MOST_BEHIND_MS = 38 * 24 * 3_600_000
 
-/** Applies one receipt as far as it can be now. Harmless twice, by several at once, and when it ends at any point. */
+/** Applies one receipt as far as is possible now. It may run twice, in several processes at once, and be broken off anywhere. */
 export async function applyReceipt(
   { events, echoes, rejectedAttempts, brokenPromises, note }: ApplyParts,
   { report, receivedAt }: ReportOf<AdapterReceipt>,

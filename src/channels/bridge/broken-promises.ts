@@ -6,7 +6,7 @@ import { BROKEN_PROMISE_KIND } from '../../core/ports/watch.ts'
 import type { BrokenPromise } from '../../core/reasons/bridge.ts'
 
 export const PROMISE_KIND = BROKEN_PROMISE_KIND.slice('bridge.'.length)
-// An adapter that goes on breaking it is noted again, so the alarm stays, and is announced once a day.
+// An adapter that keeps breaking a promise is noted again after this time, so the alarm stays and is announced once a day.
 const KEPT_MS = 24 * 3_600_000
 
 interface PromiseParts {

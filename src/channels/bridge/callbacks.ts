@@ -44,7 +44,7 @@ const NOT_RECEIPTS: Answer = [
   'not-json',
 ]
 const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened', 'not-stored']
-// Requests of other kinds carry other ids: so none of them, sent back to us, counts as receipts.
+// Requests of other kinds have other ids, so none of them counts as receipts when it is sent back to us.
 const RECEIPTS_ID = /^rcp_[\x21-\x7e]{8,200}$/
 
 /** Takes the receipts of adapters, and stores them. `ReportQueue` applies them. */
@@ -97,7 +97,7 @@ class Receiver {
   async #take(request: CallbackRequest, app: App, startedMs: number): Promise<CallbackReply> {
     const { clock, note, queue } = this.#parts
     const read = parseReceipts(parseBody(request.body)?.value)
-    // Signed, so that the adapter knows that no proxy says it, and stops repeating what can never be read.
+    // Signed, so that the adapter knows that it comes from us and not from a proxy, and stops repeating what can never be read.
     if (!read) return this.#signed(this.#reply(NOT_RECEIPTS, startedMs), request, app)
     const ids = new Set<string>(app.connections.map(({ id }) => id))
     const hidden = hiddenOf(secretsOf(app))

@@ -9,8 +9,8 @@ const KIND = CHANGED_CAPABILITIES_KIND.slice('bridge.'.length)
 const KEY = 'said'
 
 /**
- * Keeps what an adapter says that it can do where that is not what was stored when its connection was checked. The watchdog raises
- * an alarm for it; nothing is taken over before a person checks the connection. One row for each connection.
+ * Stores the capabilities that an adapter reports, if they are not those from the last check of its connection. The watchdog raises
+ * an alarm. They are used only after a person has checked the connection again. One row for each connection.
  */
 export class CapabilityChanges {
   readonly #memory: ChannelState

@@ -12,7 +12,7 @@ const SLOWEST_PROBE_MS = 5_000
 // After answers that were not the adapter's, although its health was: each of them leaves a message with an unknown result.
 const FIRST_REST_MS = 5_000
 const LONGEST_REST_MS = 5 * 60_000
-/** So many attempts in a row without a complete answer close the gate. A single one may be chance. */
+/** This many attempts in a row without a complete answer close the gate. A single one may be chance. */
 const BROKEN_IN_A_ROW = 2
 // How many connections are remembered that this process has not sent for lately.
 const MOST_KEPT = 10_000
@@ -40,12 +40,13 @@ interface GateParts {
 }
 
 /**
- * Whether the adapter of a connection is known to be there, to have the right secret, and to reach its gateway. Without it a
- * wrong secret would leave each message of a backlog with an unknown result; with it one message, or two where the line breaks.
+ * Knows whether the adapter of a connection answers, has the right secret, and reaches its gateway. Without the gate a wrong
+ * secret would leave each message of a backlog with an unknown result. With it that is one message, or two if the line breaks.
  *
  *   CLOSED ── signed health, ready ──▶ OPEN ── an unsigned answer, two broken lines, nothing there ──▶ CLOSED
  *
- * It is asked as messages need it, so a connection without messages costs nothing. In memory: a new process asks anew.
+ * The adapter is asked only when a message is to be sent, so a connection without messages costs nothing. In memory: a new
+ * process asks again.
  */
 export class Gate {
   readonly #parts: GateParts
@@ -83,7 +84,7 @@ export class Gate {
     return door.provenAt === null ? { words: door.words } : null
   }
 
-  /** An attempt has ended so. `away`: nothing took the connection. */
+  /** Notes how an attempt has ended. `away`: nothing took the connection. */
   attempted(id: ConnectionId, how: 'signed' | 'unsigned' | 'broken' | 'away', words: string | null): void {
     const door = this.#doors.get(id)
     if (!door) return

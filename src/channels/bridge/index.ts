@@ -43,7 +43,7 @@ export interface Bridge extends Channel {
 // Addresses for receipts hardly ever change; another process may change one.
 const ADDRESS_KEPT_MS = 60_000
 const MOST_ADDRESSES = 10_000
-// Beyond the time that the adapter has: the gate may ask first whether it is there.
+// Added to the adapter's own time, because the gate may first ask whether the adapter is there.
 const PROBE_MS = 10_000
 
 const CAPABILITIES: ChannelCapabilities = {
@@ -125,7 +125,7 @@ function gateDelay(
   now: number,
 ): RateLimitDelay | null {
   const asked = askedOf(next)
-  // Opened only where it matters: a message that may go opens it anyway.
+  // Opened here only to probe a closed gate. A message that may go opens it anyway.
   const closed = gate.closedFor(asked, () => openAdapter(asked, secrets))
   return closed && { scope: 'connection', until: now + closed.ms, reason: 'bridge_not_ready', words: closed.words }
 }

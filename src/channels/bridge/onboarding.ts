@@ -26,13 +26,13 @@ export function createOnboarding({ guarded, clock }: OnboardingParts): ChannelOn
   const client = new AdapterClient({ guarded, clock })
   return {
     prove: ({ number, settings }) => prove({ client, clock }, number, settings),
-    // A gateway has none that Nuncio could choose from.
+    // A gateway has no list of numbers to choose from.
     listTemplates: () => Promise.resolve([]),
     callbackSecretOf(settings) {
       const read = readBridgeSettings(settings)
       return hasReceipts(read) ? read.secret : null
     },
-    // Each adapter has a secret of its own, so a new one of a connection concerns no other.
+    // Each adapter has its own secret, so a new secret of a connection concerns no other connection.
     takesCallbackSecret: () => Promise.resolve(false),
   }
 }
@@ -71,7 +71,7 @@ async function prove(
     )
   const change = before && capabilityDifferences(before, health.capabilities)
   return {
-    // Two connections may share an adapter with two numbers, but not one number of it.
+    // Two connections may share an adapter that has two numbers, but not one of its numbers.
     networkKey: `${url}#${number}`,
     facts: [
       ...factsOf(health, { skewMs, adapter }),

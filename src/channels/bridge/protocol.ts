@@ -4,7 +4,7 @@ import { MESSAGE_TYPES, type MessageType } from '../../core/message/message.ts'
 import type { Failure, Handover, Receipt } from '../../core/ports/channel.ts'
 import { BRIDGE } from './name.ts'
 
-/** The version of the protocol that this is. */
+/** The version of the protocol that this file implements. */
 export const VERSION = 1
 export const MOST_ANSWER_BYTES = 64 * 1024
 export const MOST_ATTEMPT_BYTES = 512 * 1024
@@ -54,12 +54,12 @@ interface AdapterRejection {
   readonly suspectsGateway: boolean
 }
 
-/** What an adapter says later of an attempt. */
+/** What an adapter says about an attempt when it is asked later. */
 export interface AdapterEvidence {
   readonly state: 'accepted' | 'rejected' | 'pending' | 'unknown' | 'not_received' | 'forgotten'
   readonly networkId: string | null
   readonly words: string | null
-  /** Since when the adapter's log reaches back without a gap, in milliseconds since 1970. */
+  /** The adapter's log is complete from this time on, in milliseconds since 1970. */
   readonly logSince: Instant
 }
 
@@ -86,7 +86,7 @@ export interface AdapterReceipt {
   /** Milliseconds since 1970; null when it is none that can be. */
   readonly at: Instant | null
   readonly networkId: string | null
-  /** Of a failure. */
+  /** The code and the words of a failure. */
   readonly code: string | null
   readonly words: string | null
 }
@@ -148,7 +148,7 @@ export function answersForOther(given: unknown, attemptId: string): boolean {
   return typeof other === 'string' && other !== attemptId
 }
 
-/** Null for everything that does not say in the words of the protocol what became of this attempt. */
+/** Null for everything that is not an outcome of this attempt as the protocol has it. */
 export function parseOutcome(given: unknown, attemptId: string): AdapterOutcome | null {
   const answer = objectOf(given, 'outcome')
   if (answer?.['attemptId'] !== attemptId) return null
@@ -240,11 +240,11 @@ function capabilitiesOf(given: unknown): AdapterCapabilities | null {
   if (!receipts.every((kind) => RECEIPT_KINDS.has(kind))) return null
   if ([maxTextLength, maxCaptionLength].some((length) => length !== null && !isWhole(length))) return null
   return {
-    // A type that a later version knows is none of ours.
+    // Types of a later version are left out.
     types: MESSAGE_TYPES.filter((type) => types.includes(type)),
     maxTextLength: maxTextLength as number | null,
     maxCaptionLength: maxCaptionLength as number | null,
-    // In our order, so that the same ones are the same text.
+    // In our order, so that equal sets are stored as equal texts.
     receipts: RECEIPTS.filter((kind) => receipts.includes(kind)),
     evidence,
   }
@@ -260,7 +260,7 @@ export interface ReadReceipts {
   readonly ignored: readonly { readonly index: number; readonly reason: 'malformed' | 'kind_unknown' | 'not_ours' }[]
 }
 
-/** Null for what is no batch of receipts. A single one that cannot be read keeps no other from being read. */
+/** Null for what is no batch of receipts. A receipt that cannot be read does not stop the others. */
 export function parseReceipts(given: unknown): ReadReceipts | null {
   const batch = objectOf(given, 'receipts')
   const list = batch?.['receipts']

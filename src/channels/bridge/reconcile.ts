@@ -25,7 +25,7 @@ const EVIDENCE_MS = 10_000
 const NOTHING_YET: Evidence = { kind: 'nothing-yet' }
 const NOTHING_EVER: Evidence = { kind: 'nothing-ever' }
 
-/** Searches what was reported, and asks the adapter, what became of an attempt. Never throws. */
+/** Finds out what became of an attempt, from its reports and from the adapter. Never throws. */
 export async function findEvidence(parts: ReconcileParts, open: OpenQuestion): Promise<Evidence> {
   try {
     const echo = await parts.echoes.find(open)
@@ -41,7 +41,7 @@ async function askAdapter(parts: ReconcileParts, open: OpenQuestion): Promise<Ev
   const connection = await connections.find(open.connectionId)
   if (!connection) return NOTHING_EVER
   const { sendTimeoutMs, evidenceWaitMs } = readBridgeSettings(connection.settings)
-  // The attempt may have ended long before it took its time, but not later.
+  // The attempt may have ended long before its time was over, but not after it.
   const isOver = clock.now() - open.startedAt > sendTimeoutMs + evidenceWaitMs
   const unanswered = isOver || evidenceWaitMs === 0 ? NOTHING_EVER : NOTHING_YET
   const adapter = openAdapter(connection, secrets)
@@ -66,7 +66,7 @@ async function askAdapter(parts: ReconcileParts, open: OpenQuestion): Promise<Ev
     return unanswered
   }
   const evidence = evidenceOf(answer, { open, adapter, unanswered })
-  // This is a promise as well. Lost with a crash, the message is still counted as not sent.
+  // Stored as a promise that the adapter must keep. If a crash loses it, the message still counts as not sent.
   if (evidence.kind === 'not-sent') await parts.rejectedAttempts.keep(open, clock.now()).catch(() => {})
   return evidence
 }
@@ -85,7 +85,7 @@ function evidenceOf(answer: AdapterEvidence, { open, adapter, unanswered }: Aske
     case 'rejected':
       return { kind: 'not-sent', words: words ?? 'The adapter says that its gateway did not take it.' }
     case 'not_received':
-      // Checked here as well: a log that is younger than the attempt shows nothing.
+      // Not taken on trust: a log that begins after the attempt shows nothing about it.
       return answer.logSince < open.startedAt - CLOCK_TOLERANCE_SECONDS * 1_000
         ? { kind: 'not-sent', words: 'The adapter did not receive it, and takes it no more.' }
         : NOTHING_EVER

@@ -13,8 +13,8 @@ interface Attempt {
 }
 
 /**
- * Attempts of which an adapter said that they did not leave and will not. A later report that one arrived shows that the
- * adapter breaks this promise, and that its messages may arrive twice.
+ * Attempts that the adapter said have not left and never will. A later report that one of them arrived shows that the adapter
+ * has broken this promise, and that messages may arrive twice.
  */
 export class RejectedAttempts {
   readonly #memory: ChannelState

@@ -8,7 +8,7 @@ interface Reported {
   readonly lastReportAt: Instant | null
 }
 
-/** When the adapter last reported, so that people see whether its reports arrive. Nothing of one that reports nothing. */
+/** When the adapter last reported, so that people see whether its reports arrive. Empty if it makes no reports. */
 export function reportedFacts({ settings, lastReportAt }: Reported): readonly ConnectionFact[] {
   if (!hasReceipts(readBridgeSettings(settings))) return []
   const value = lastReportAt === null ? 'none yet' : minuteText(lastReportAt)

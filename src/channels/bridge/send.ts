@@ -45,11 +45,11 @@ interface Limits {
   readonly stillHolds: StillHolds
 }
 
-// A person must fix it. Asking again every ten minutes finds out when that is done.
+// A person must fix it. A try every ten minutes finds out when that is done.
 const ASK_AGAIN_AFTER_MS = 10 * 60_000
-// The gate goes on asking by itself, so the lane need not wait for longer.
+// The gate keeps asking by itself, so the lane need not wait longer.
 const GATE_CLOSED_MS = 1_000
-// As long as a signed answer may still take after the adapter gave up.
+// How long a signed answer may still take after the adapter has given up.
 const MEDIA_BASE_MS = 3 * 60_000
 const MEDIA_MS_PER_BYTE = 20_000 / 1_000_000
 const MEDIA_ASK_MS = 10_000
@@ -110,7 +110,7 @@ async function endOf(parts: SendParts, { handover, adapter, attemptId }: Attempt
     return { kind: 'unknown', words }
   }
   gate.attempted(connectionId, 'signed', null)
-  // Later evidence against it is known by this. Lost with a crash, the message is still counted as not sent.
+  // A later report against it is recognised by this. If a crash loses it, the message still counts as not sent.
   if (answer.result === 'rejected') await rejectedAttempts.keep(handover, clock.now()).catch(() => {})
   return outcomeOf(answer, adapter)
 }
@@ -126,7 +126,7 @@ function outcomeOf(answer: AdapterOutcome, adapter: Adapter): Outcome {
   }
 }
 
-/** The adapter did answer, whatever it says of its gateway. */
+/** Says that the adapter did answer, but does not know the result. */
 function wordsOfUnknown(words: string | null): string {
   return `The adapter does not know what became of it${words ? `: ${words}` : '.'}`
 }
@@ -181,11 +181,11 @@ export async function prepareMedia(parts: SendParts, handover: Handover, signal:
   if (answer?.isReady) return { kind: 'ready' }
   if (answer?.rejection) return failed(failureOf(answer.rejection, adapter))
   const words = 'words' in end ? end.words : 'The adapter did not say whether it has the file.'
-  // Whatever became of the bytes: they are no message, so they are simply brought again.
+  // The bytes are no message. Whatever became of them, they are simply uploaded again.
   return failed({ ...transient('network_error', words), suspectsNetwork: true })
 }
 
-/** The random part keeps an answer to one request from being an answer to another. */
+/** The random part ensures that an answer to one request is not taken for the answer to another. */
 function mediaId(sha256: string): string {
   return `med_${sha256}_${crypto.randomUUID()}`
 }

@@ -8,8 +8,8 @@ interface OfConnection {
 }
 
 /**
- * The entries that one query applies: of each connection the first ones, up to the limit together, and at least one. The rest
- * stays where it is.
+ * The entries that are applied after one query: the first ones of each connection, up to the limit of work, but at least one. The
+ * rest stays where it is.
  */
 export function takeInTurns<Entry extends OfConnection>(
   entries: readonly Entry[],
@@ -19,7 +19,7 @@ export function takeInTurns<Entry extends OfConnection>(
   return entries.filter((entry) => {
     const before = costs.get(entry.connectionId) ?? 0
     const cost = before + costOf(entry)
-    // Counted also for an entry that is left, so that none behind it overtakes it.
+    // An entry that is left counts as well, so that no later one overtakes it.
     costs.set(entry.connectionId, cost)
     return before === 0 || cost <= MOST_PER_QUERY
   })

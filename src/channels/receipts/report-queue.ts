@@ -100,7 +100,7 @@ export class ReportQueue<Report> {
   ): Promise<void> {
     const taker = this.#loop.taker()
     const additions = partsOf(reports).map((part) => {
-      // What waits already is not stored twice: an entry is known by what it says.
+      // A report that waits already is not stored twice: the key of an entry is a hash of its content.
       const key = createHash('sha256')
         .update(JSON.stringify([part, of.tries]))
         .digest('base64url')
@@ -149,7 +149,7 @@ export class ReportQueue<Report> {
     events: ChannelEvents,
   ): Promise<number> {
     const { clock, apply, onGivenUp } = this.#parts
-    // What storage refuses is tried again too, and is not to keep the others from being applied.
+    // What storage refuses is tried again too, and must not stop the others.
     const end = await apply({ connectionId, report, receivedAt }, events).catch(() => 'later' as const)
     if (end === 'done') return Number.POSITIVE_INFINITY
     const now = clock.now()

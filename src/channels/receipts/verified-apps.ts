@@ -16,7 +16,7 @@ export interface VerifiedApp<Name extends string> {
 
 // How long other processes still accept callbacks of a removed connection, and how long an unknown address is not looked up again.
 const CACHED_MS = 10_000
-// When what came does not fit, it may be because a secret was just changed: then it is looked up anew, but not more often.
+// If a signature does not fit, a secret may just have been changed. So it is looked up again, but not more often than this.
 const UNVERIFIED_AFTER_MS = 1_000
 // Opened secrets are kept in memory for so many addresses at once.
 const MOST_KEPT = 1_000
@@ -61,7 +61,7 @@ export class VerifiedApps<Name extends string> {
     fits: (app: VerifiedApp<Name>) => boolean,
   ): Promise<VerifiedApp<Name> | null> {
     if (fits(known)) return known
-    // Read so recently that it is right.
+    // It was read so recently that it cannot be out of date.
     if (this.#ageOf(known) < UNVERIFIED_AFTER_MS) return null
     const anew = await this.#read(callbackApp)
     return hasLiving(anew) && fits(anew) ? anew : null
@@ -120,7 +120,7 @@ function hasLiving({ connections }: Pick<VerifiedApp<string>, 'connections'>): b
   return connections.some(({ isRemoved }) => !isRemoved)
 }
 
-/** Without those that are missing, and never an empty one: everybody could sign with it. */
+/** Leaves out missing secrets, and empty ones: everybody could sign with an empty secret. */
 function distinct(secrets: readonly (string | null)[]): readonly string[] {
   return [...new Set(secrets)].filter((secret): secret is string => secret !== null && secret !== '')
 }

@@ -49,7 +49,7 @@ export class SandboxInbox {
     return media ? this.#copies.keep(messageId, media) : null
   }
 
-  /** Durable when it resolves; false when it was wanted no more, and was not delivered. */
+  /** Durable when it resolves. False: the attempt was no longer wanted, so nothing was delivered. */
   async deliver(handover: Handover, copy: string | null, delivery: Delivery): Promise<boolean> {
     const { at, receipts, isWanted } = delivery
     const key = entryKey(handover.messageId, handover.attemptNumber)
@@ -63,8 +63,8 @@ export class SandboxInbox {
   }
 
   /**
-   * What this attempt delivered; null when it delivered nothing, and never will: its place in the inbox is taken, so that
-   * a write of it that is still on its way to the database comes to nothing.
+   * What this attempt delivered; null when it delivered nothing and never will. Then its place in the inbox is taken, so that a
+   * write of it which is still on its way to the database fails.
    */
   async settle({ connectionId, messageId, attemptNumber }: OpenQuestion, at: Instant): Promise<InboxRecord | null> {
     const key = entryKey(messageId, attemptNumber)

@@ -23,8 +23,8 @@ interface SandboxParts {
 }
 
 /**
- * A network that is no more than what it remembers: it delivers into an inbox, and fails on command. Several workers can
- * carry it together, each going on where another ended.
+ * A network that exists only in storage: it delivers into an inbox, and fails on command. Several workers can run it
+ * together, and each goes on where another ended.
  */
 export function createSandbox(parts: SandboxParts): Channel {
   const inbox = new SandboxInbox(parts.memory, new MediaCopies(parts.mediaFolder, parts.mediaBytes))
@@ -52,7 +52,7 @@ export function createSandbox(parts: SandboxParts): Channel {
   }
 }
 
-/** What the worker that made the attempt has left of it. */
+/** What the inbox shows about an attempt whose worker may be dead. */
 async function findAttempt(
   {
     inbox,

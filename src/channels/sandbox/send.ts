@@ -141,7 +141,7 @@ async function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promis
   })
 }
 
-/** Not the message's doing, so it is tried again: by then the file has been fetched once more. */
+/** The message is not the cause, so it is tried again. By then the file has been fetched once more. */
 function mediaLost(): Failure {
   return failure('transient', 'media_lost', 'the fetched file is no longer in the spool')
 }

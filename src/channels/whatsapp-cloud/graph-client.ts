@@ -52,8 +52,8 @@ export interface GraphClientOptions {
 }
 
 /**
- * The one place that calls Meta. It says what became of the bytes, and never repeats a call (G5): the library under it
- * does not either, and if it should learn to, the second writing is refused here.
+ * The one place that calls Meta. It says what became of the bytes, and never repeats a call (G5). The library does not repeat
+ * one either; if a later version does, the second write is refused here.
  */
 export class GraphClient {
   readonly #origin: string
@@ -82,7 +82,7 @@ export class GraphClient {
           method: call.method,
           headers: headersOf(call),
           ...(body && { body }),
-          // Asked for no idempotent repeat: a GET of ours may be, but nothing here relies on it.
+          // Keeps the library from repeating the request. A GET could be repeated, but nothing here needs that.
           idempotent: false,
         },
         exchange,
@@ -110,7 +110,7 @@ async function openAgent({
 }: GraphClientOptions): Promise<Agent> {
   // Loaded with the first call: a service without such a connection need not keep it in memory.
   const undici = await import('undici')
-  // Said aloud, because an environment variable can turn the check off.
+  // Explicit, because an environment variable can turn the default off.
   const connect = undici.buildConnector({ timeout: connectMs, rejectUnauthorized: true, minVersion: 'TLSv1.2' })
   return new undici.Agent({
     connect: (options, callback) =>
@@ -126,7 +126,7 @@ async function openAgent({
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MOST_HEADER_BYTES,
     maxResponseSize: mostBodyBytes,
-    // The caller limits the time of the whole call; these timeouts would begin anew with every byte.
+    // The caller limits the time of the whole call. These timeouts would start again with every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   })

@@ -66,7 +66,7 @@ function templateBody({ content, uploadId }: BodyParts, { template, variable }: 
   }
 }
 
-/** Null when its lengths are within Meta's; else why not. */
+/** Null when its texts are within Meta's limits; otherwise why not. */
 export function whyTooLong(content: MessageContent): string | null {
   const [text, most, what] =
     content.type === 'message'

@@ -8,7 +8,7 @@ const KIND = 'number'
 const MOST_ENTRIES = 20
 /** What Meta's throughput upgrade comes to (its page “Throughput”). */
 const HIGH_THROUGHPUT = 1_000
-// How late another process learns what a callback brought to this one.
+// How much later than this process another one may learn what a callback has brought.
 const READ_AGAIN_AFTER_MS = 30_000
 
 /** What Meta has reported about a number by callback since the connection was verified. Null: nothing. */
@@ -53,7 +53,7 @@ export class NumberMemory implements NumberNews {
     return read
   }
 
-  /** What this process knows, at once; it reads anew behind the caller's back when that is old. */
+  /** What this process knows, without waiting. If that is old, it is read again in the background. */
   peek(connectionId: ConnectionId): NumberFacts {
     const known = this.#known.get(connectionId)
     if (!known || this.#clock.monotonic() - known.readMonotonic >= READ_AGAIN_AFTER_MS) this.#readBehind(connectionId)

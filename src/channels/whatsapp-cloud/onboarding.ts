@@ -63,7 +63,7 @@ export function createOnboarding({ baseUrl, clock }: OnboardingParts): ChannelOn
 async function prove(visitor: Visitor, number: string, settings: StoredSettings): Promise<ConnectionProof> {
   const response = await visitor.readNumber()
   const { phoneNumberId, templates } = visitor.settings
-  // What Meta calls it is what no two connections may share; what was typed may be another name for the same.
+  // Two connections must not share one number at Meta. Meta's own form of it is compared, because a typed one may differ.
   const networkKey = textOf(response, 'id')
   if (networkKey !== phoneNumberId) throw otherId(phoneNumberId, networkKey)
   const display = textOf(response, 'display_phone_number')
@@ -184,7 +184,7 @@ class Visitor {
       .finally(cancel)
   }
 
-  /** The body of a good answer. `asked`: which setting names what was asked for. */
+  /** The body of a good answer. `asked`: the setting that names what was requested. */
   #bodyOf(answer: GraphAnswer, asked: 'phone_number_id' | 'business_account_id'): unknown {
     const error = graphErrorOf(answer, () => this.#secrets())
     if (error) throw refusalOf(error, asked)
@@ -198,7 +198,7 @@ class Visitor {
   }
 }
 
-/** Where the next page begins. Only the mark is taken, never the address beside it, which could lead anywhere. */
+/** The cursor of the next page. The address beside it in the answer is never used, because it could lead anywhere. */
 function nextPage(body: unknown): string | null {
   const paging = memberOf(body, 'paging')
   const after = memberOf(memberOf(paging, 'cursors'), 'after')

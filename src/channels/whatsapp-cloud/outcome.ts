@@ -57,7 +57,7 @@ export function failureOf({ code, words }: Pick<GraphError, 'code' | 'words'>): 
   return { code: whatsAppCloudReason(code), words, ...(kind ? HANDLING[kind](code) : PERMANENT) }
 }
 
-/** What a call came to that never left. */
+/** The outcome of a call that never left. */
 export function notSent({ why, words }: Extract<GraphAnswer, { readonly kind: 'not-sent' }>): Failure {
   const isOurs = why === 'interrupted'
   return {
@@ -93,7 +93,7 @@ export function graphErrorOf(answer: GraphAnswer, hidden: HiddenTexts): GraphErr
 /** Meta's words can repeat the token that it refuses. */
 function withoutHidden(words: string, hidden: readonly string[]): string {
   const known = hidden.filter((text) => text !== '').reduce((text, each) => text.replaceAll(each, '…'), words)
-  // Also pieces of a token, and other tokens: those of Meta begin so.
+  // Removes parts of tokens and other tokens as well: all of Meta's begin like this.
   return known.replace(/\bEAA\w{8,}/g, '…')
 }
 
@@ -120,13 +120,13 @@ function waits(retryAfterMs: number | null): Handling {
   return { class: 'connection', suspectsNetwork: false, retryAfterMs }
 }
 
-// 1 and 131000 can be the doing of one message alone, so a run of them does not speak of the network.
+// 1 and 131000 can be caused by one message alone, so a series of them does not show that the network has a problem.
 const OF_ONE_MESSAGE: readonly number[] = [1, 131_000]
 const TEMPLATE_WAITS_MS: Readonly<Record<number, number>> = { 132069: 10 * MINUTE_MS, 134101: 60 * MINUTE_MS }
 
 /** What each class does to the message and to its lane. */
 const HANDLING: Readonly<Record<WhatsAppCloudClass, (code: number) => Handling>> = {
-  // A person must fix it. Asking again every ten minutes finds out when that is done.
+  // A person must fix it. A try every ten minutes finds out when that is done.
   auth: () => waits(10 * MINUTE_MS),
   sender: () => waits(10 * MINUTE_MS),
   // Each further try makes it worse.

@@ -4,11 +4,11 @@ import { keyOf } from './window-memory.ts'
 
 /** One message in 6 seconds to the same person, and a burst of 45 that is borrowed from them (Meta's page “About the platform”: pair rate limits). */
 export const PAIR_RULE: BucketRule = { capacity: 45, perSecond: 1 / 6 }
-// Recipients who were written to lately; most of them are not again for long, and their buckets are full.
+// How many recipients are remembered. Most get no second message soon, so their buckets are full and can be forgotten.
 const MOST_PAIRS = 20_000
 /** After this many refusals in a row the wait does not grow further: 4^6 s are more than an hour. */
 const MOST_PAIR_REFUSALS = 6
-// Longer than the longest wait: who was left alone for so long begins anew.
+// Longer than the longest wait. A recipient who got nothing for this long starts again at zero.
 const REFUSALS_FORGOTTEN_MS = 2 * 3_600_000
 
 export interface PacedMessage {
@@ -30,8 +30,8 @@ interface Pair {
 }
 
 /**
- * What this process has sent, so that the network need not refuse what comes too fast. Only in memory: a worker that takes
- * a lane over may send too fast once, and the network then says so.
+ * Counts what this process has sent, so that it slows down before the network refuses. Only in memory: a worker that takes a
+ * lane over may send too fast once, and is then refused.
  */
 export class Pace {
   readonly #pairs = new Map<string, Pair>()
@@ -49,12 +49,12 @@ export class Pace {
     return { until: whenHolds(Math.max(1, rule.capacity / 4), number, rule), reason: 'whatsapp_number_pace' }
   }
 
-  /** One went out, or may have. */
+  /** A message was sent, or may have been. */
   took(message: PacedMessage, now: Instant): void {
     const key = pairKey(message)
     const pair = this.#pairs.get(key) ?? { bucket: fullAt(PAIR_RULE, now), refusals: 0, refusedAt: now }
     pair.bucket = take(pair.bucket, PAIR_RULE, now)
-    // To the end, so that the first ones are those that rested longest.
+    // Moved to the end, so that the first entries are those that rested longest.
     this.#pairs.delete(key)
     this.#pairs.set(key, pair)
     if (this.#pairs.size > MOST_PAIRS) this.#forgetFirst()

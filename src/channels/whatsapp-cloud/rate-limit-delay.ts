@@ -24,7 +24,7 @@ export function rateLimitDelayOf({ pace, numbers }: RateLimitParts, next: Next, 
   return delay && { ...delay, scope: delay.reason === 'whatsapp_pair_pace' ? 'recipient' : 'connection', words: null }
 }
 
-/** Messages a second: what Meta reported by callback last, or else when the connection was proven. */
+/** Messages a second: as Meta last reported by callback, or else as it said when the connection was verified. */
 export function paceOf(numbers: NumberMemory, connectionId: ConnectionId, settings: StoredSettings): number {
   const { isFlagged, throughputPerSecond } = numbers.peek(connectionId)
   const full = throughputPerSecond ?? readWhatsAppCloudSettings(settings).throughputPerSecond

@@ -46,12 +46,12 @@ interface Draft {
 
 type Drafted = Draft | { readonly failure: Failure }
 
-/** An upload that is younger was made for this very message, so making another one would not help. */
+/** A younger upload was made for this very message, so another one would not help. */
 const UPLOAD_EXPIRES_AFTER_MS = 60 * 60_000
 /** Meta answers with one of these when it no longer has an upload, among other reasons (its page “Error codes”). */
 const UPLOAD_CODES: readonly number[] = [100, 131_009, 131_053]
 
-/** One call to Meta. Besides, it changes only what later attempts use. */
+/** Makes one call to Meta. Apart from that it changes only what later attempts use. */
 export async function sendToCloud(parts: SendParts, handover: Handover, limits: Limits): Promise<Outcome> {
   const drafted = await draft(parts, handover).catch(() => ({ failure: storageAway() }))
   if ('failure' in drafted) return { kind: 'rejected', failure: drafted.failure }
@@ -63,7 +63,7 @@ export async function sendToCloud(parts: SendParts, handover: Handover, limits: 
   if (!error) return { ...outcome, ...form }
   noteUnknown(parts, handover, error)
   if (outcome.kind !== 'rejected') return { ...outcome, ...form }
-  // From here on it is certain that nothing was sent, also if what follows cannot be remembered.
+  // It is certain that nothing was sent, even if what follows cannot be stored.
   return { kind: 'rejected', failure: await afterRefusal(parts, drafted, { error, failure: outcome.failure }), ...form }
 }
 
@@ -157,7 +157,7 @@ async function afterRefusal(
       if (Object.keys(templates).length === 0) return failure
       await windows.closeNow(handover.connectionId, handover.to, now)
       const fit = fitTemplate(handover.content, templates)
-      // Tried again as soon as may be: the next attempt finds the window closed and goes as a template.
+      // Tried again as soon as possible: the next attempt finds the window closed and sends a template.
       return fit.fits ? retriedSoon(failure) : permanent(fit.code, `${fit.words}; Meta says: ${error.words}`)
     }
     const mayHaveExpired = upload && now - upload.found.uploadedAt >= UPLOAD_EXPIRES_AFTER_MS

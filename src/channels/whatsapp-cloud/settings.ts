@@ -123,7 +123,7 @@ export function readWhatsAppCloudSettings(stored: StoredSettings): WhatsAppCloud
 }
 
 function readId(name: string, text: string): string {
-  // No leading zero: the network reads through it, and one number would have two keys here.
+  // No leading zero: the network ignores it, so one number would have two keys here.
   if (/^[1-9]\d{0,31}$/.test(text)) return text
   const hint = name === 'phone_number_id' ? ' It is Meta’s id of the number, not the number itself.' : ''
   throw wrong(name, `${name} must be digits only, the first of them not 0, as Meta’s dashboard shows it.${hint}`)
@@ -138,7 +138,7 @@ function readAccessToken(name: string, text: string): string {
   )
 }
 
-/** Today it is 32 digits of hexadecimal. What Meta may change is not refused; what cannot be one is. */
+/** Today it has 32 hexadecimal digits. Meta may change that, so only what cannot be a secret is refused. */
 function readAppSecret(name: string, text: string): string {
   if (hasSealedForm(text) || isPrintable(text, LEAST_APP_SECRET)) return text
   throw wrong(

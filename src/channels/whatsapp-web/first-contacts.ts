@@ -48,7 +48,7 @@ interface Lock {
 }
 
 /**
- * Counts the people to whom a number writes for the first time, and knows whether WhatsApp allows it. Each try during a lock of
+ * Counts the people that a number writes to for the first time, and knows whether WhatsApp allows it. Each try during a lock of
  * WhatsApp's makes that lock longer, so messages to new recipients wait for its end. Known recipients go on.
  */
 export class FirstContacts {

@@ -112,7 +112,7 @@ export class SessionRequests {
     return () => cancel()
   }
 
-  /** A link that the phone has confirmed is finished even if nobody watches any more. */
+  /** A link that the phone has confirmed is finished even if no person watches any more. */
   async #watch(request: SessionRequest): Promise<void> {
     const { state } = request.progress
     const isConfirmed = state === 'confirmed' || state === 'logging-in'

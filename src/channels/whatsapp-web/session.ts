@@ -77,7 +77,7 @@ export class WebSession {
   readonly #requests: SessionRequests
   readonly #version: SessionVersion
   #isClosed = false
-  // Tells sockets apart: one that closes while the next is being opened must not be taken for the next.
+  // The number of the current socket: one that closes while the next is being opened must not be taken for the next.
   #generation = 0
 
   constructor(lane: HeldLane, parts: SessionParts) {

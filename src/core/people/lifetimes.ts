@@ -5,8 +5,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * A session ends after half an hour without use, and after a day's work. A person who stays signed in has said that nobody
- * else uses the device.
+ * A session ends after half an hour without use, and after a day's work. A person who stays signed in has said that the device
+ * is theirs alone.
  */
 export const SESSION_LASTS = {
   usual: { idleMs: 30 * MINUTE_MS, mostMs: 12 * HOUR_MS },

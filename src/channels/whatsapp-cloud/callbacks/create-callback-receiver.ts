@@ -109,7 +109,7 @@ class Receiver {
       const [value, ...more] = query.getAll(name)
       return more.length === 0 ? (value ?? '') : ''
     })
-    // It is given back, so it may be nothing but what Meta sends: digits, or at most a word.
+    // It is echoed in the reply, so only what Meta sends is allowed: digits, or at most a word.
     if (mode !== 'subscribe' || !challenge || !token || !/^[\w.-]{1,256}$/.test(challenge)) return WRONG_TOKEN
     const fits = await this.#apps.findFitting(callbackApp, app, ({ secretsOf }) =>
       isAnyOf(token, secretsOf.verifyToken),

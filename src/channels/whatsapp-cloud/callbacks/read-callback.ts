@@ -25,7 +25,7 @@ interface EntryHead {
   readonly at: Instant | null
 }
 
-// A body of 3 MB holds about 6,000 statuses as Meta writes them. What is made of more of them is not Meta's.
+// A body of 3 MB holds about 6,000 statuses as Meta writes them. A body with more is not Meta's.
 const MOST_REPORTS = 30_000
 // Meta sends them one by one, and each is for all numbers of a business account.
 const MOST_CHANGES = 100

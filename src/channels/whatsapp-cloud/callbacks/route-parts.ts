@@ -11,12 +11,12 @@ interface Routed {
 }
 
 /**
- * Whose news each part is, among the connections of one callback address. They are all of one account, so nothing that
- * an account signs can reach another's (G8).
+ * Finds the connection that each part of a callback is about, among those of one callback address. They all belong to one
+ * account, so nothing that an account signs can reach another account (G8).
  */
 export function routeParts(parts: readonly ReadPart[], connections: readonly ChannelConnection[]): Routed {
   const byNetworkKey = new Map<string, ChannelConnection>()
-  // The living come first: what was removed and added again is both, and the later one stands for the number.
+  // Living connections come first: if one was removed and the number added again, the new one has the number.
   for (const connection of connections.toReversed()) byNetworkKey.set(connection.networkKey, connection)
   const collected = new Map<ChannelConnection, Report[]>()
   let unknown = 0

@@ -9,8 +9,8 @@ export function readSignature(header: string | undefined): Buffer | null {
 }
 
 /**
- * Whether one of these app secrets signed exactly these bytes. Never a form of them written anew: Meta signs its own
- * spelling of the JSON (Graph API, page “Webhooks: getting started”).
+ * Whether one of these app secrets signed exactly these bytes. JSON that was parsed and written again would not do: Meta signs
+ * its own spelling (Graph API, page “Webhooks: getting started”).
  */
 export function isSignedByAny(body: Uint8Array, signature: Buffer, appSecrets: readonly string[]): boolean {
   // All secrets are tried, so that the time does not reveal which one fits.
@@ -19,7 +19,7 @@ export function isSignedByAny(body: Uint8Array, signature: Buffer, appSecrets: r
     .includes(true)
 }
 
-/** Takes a time that does not reveal where they differ, nor how long the right one is. */
+/** Takes the same time wherever the two differ, so that it reveals nothing about the right one, not even its length. */
 export function isAnyOf(given: string, secrets: readonly string[]): boolean {
   const digest = createHash('sha256').update(given).digest()
   return secrets.map((secret) => timingSafeEqual(createHash('sha256').update(secret).digest(), digest)).includes(true)
