@@ -11,22 +11,22 @@ import { explainWait } from './sentences/explain-wait.ts'
 
 /** One thing that waits for a person. One of `alarm`, `messages`, `lane` and `webhook` is set: what it is about. */
 export interface AttentionItem {
-  /** The same as long as it is the same thing. */
+  /** Stays the same as long as it is about the same thing. */
   readonly key: string
   /** What it is and how many, in one sentence. */
   readonly title: string
-  /** As buttons and fields of the console are called. */
+  /** The next step, with the buttons and fields of the console. */
   readonly nextStep: string
-  /** The same as it is said at the command line. */
+  /** The next step, with commands. */
   readonly nextStepByCommand: string
-  /** Whose it is. Null: of an alarm, which names its account. */
+  /** The account that it belongs to. Null for an alarm, which names its account itself. */
   readonly accountId: AccountId | null
   readonly alarm: AlarmView | null
   /** Messages that were not sent, for the same reason, since `from`. */
   readonly messages: (AttentionGroup & { readonly from: Instant }) | null
-  /** A number that waits for a person, and of which no alarm says so. */
+  /** A number that waits for a person, if no alarm says so already. */
   readonly lane: WaitingLane | null
-  /** One that was disabled by itself, or fails. */
+  /** A webhook that fails, or that Nuncio has disabled. */
   readonly webhook: WebhookView | null
   /** When it came, or the newest of its messages. */
   readonly latestAt: Instant
@@ -49,12 +49,12 @@ interface Wanted {
   readonly now: Instant
 }
 
-/** A receiver that is started anew is away for less. */
+/** A receiver that restarts is away for less than this. */
 const WEBHOOK_FAILS_MS = 15 * 60_000
 
 /**
- * What needs attention, the most urgent first, and at the end what was seen of it. The console and the command line list the
- * same.
+ * What needs attention, the most urgent first and what a person has seen last. The console and the command line show the same
+ * list.
  */
 export async function findAttention(
   { alarms, overview, webhooks }: AttentionSources,
@@ -68,7 +68,7 @@ export async function findAttention(
     const view = await overview.readAttention(accountId)
     const failing = (await webhooks.listWebhooks(accountId)).filter((webhook) => isToRepair(webhook, now))
     const own = [...ofAccount(open, view), ...failing.map(ofWebhook)]
-    // Two accounts may have messages of one reason: each is seen in its own.
+    // Two accounts may have messages with the same reason, and each marks its own as seen.
     items.push(...own.map((item) => markSeen({ ...item, accountId }, view)))
     ofAlarms = ofAlarms.map((item) => markSeen(item, view))
   }
@@ -96,7 +96,7 @@ function ofAlarm(alarm: AlarmView): AttentionItem {
   return {
     ...NOTHING,
     ...{ key: `alarm ${kind} ${object}`, title, nextStep, nextStepByCommand: withCommand(alarm), alarm, latestAt },
-    // What is critical and what a person must decide must not be hidden.
+    // Critical alarms and decisions of a person must not be hidden.
     maySee: severity !== 'critical' && kind !== 'unconfirmed',
   }
 }

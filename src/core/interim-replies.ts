@@ -16,7 +16,7 @@ export class InterimReplies {
   #lineLength = 0
   #isInHead = true
 
-  /** A request is written: what comes next is the head of its answer. */
+  /** A request was written, so the next bytes are the head of its answer. */
   expectAnswer(): void {
     if (!this.#isInHead) this.#beginHead()
   }

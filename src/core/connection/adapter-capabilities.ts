@@ -10,12 +10,12 @@ export interface AdapterCapabilities {
   readonly evidence: boolean
 }
 
-/** Under which it lies among the settings of a connection. */
+/** Its name among the stored settings of a connection. */
 export const STORED_CAPABILITIES = 'capabilities'
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** Null when it was not stored, such as by a connection of another channel. */
+/** Null when none are stored, as for a connection of another channel. */
 export function storedCapabilities(settings: Settings): AdapterCapabilities | null {
   const found = settings[STORED_CAPABILITIES]
   return typeof found === 'object' && found !== null ? (found as AdapterCapabilities) : null

@@ -25,7 +25,7 @@ export const DEFAULT_LANE_POLICY: LanePolicy = {
   confirmBacklogAfterMs: 0,
 }
 
-/** Whether it is written down when an attempt begins: one more row for each step, so only where it is needed. */
+/** Whether the begin of each attempt is stored. That costs one more row for each step, so only where it is needed. */
 export function notesAttempts({ leastGapMs, confirmBacklogAfterMs }: LanePolicy): boolean {
   return leastGapMs > 0 || confirmBacklogAfterMs > 0
 }

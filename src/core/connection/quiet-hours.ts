@@ -43,11 +43,11 @@ interface Clock {
 function whenShown(wanted: number, { now, time, timeZone }: Clock): Instant {
   const startOfMinute = now - (now % MINUTE_MS)
   const at = startOfMinute + minutesBetween(time, wanted) * MINUTE_MS
-  // If the clocks are set in between, it is corrected by as much.
+  // If the clocks are set forward or back before then, the result is off by as much.
   const shown = minuteOfDay(at, timeZone) ?? wanted
   const off = shown === wanted ? 0 : shorterWay(wanted - shown)
   const atAfterChange = at + off * MINUTE_MS
-  // Where the clocks jump over the time, it does not exist: the caller asks again a minute later.
+  // If the clocks jump over the wanted time, it does not exist that day. The caller then asks again a minute later.
   return atAfterChange > now ? atAfterChange : startOfMinute + MINUTE_MS
 }
 
@@ -56,7 +56,7 @@ function minutesBetween(from: number, to: number): number {
   return ((to - from + DAY_MINUTES - 1) % DAY_MINUTES) + 1
 }
 
-/** A difference between times of day as the shorter way around the clock. */
+/** The same difference between times of day, but the shorter way around the clock: at most twelve hours. */
 function shorterWay(minutes: number): number {
   const round = ((minutes % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES
   return round > DAY_MINUTES / 2 ? round - DAY_MINUTES : round

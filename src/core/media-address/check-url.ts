@@ -46,13 +46,13 @@ export interface CheckedUrl {
   readonly needsAllowedRange: boolean
 }
 
-/** What the operator says of addresses, whatever is public. */
+/** The operator's exceptions from the rule that only public addresses are allowed. */
 export interface OperatorRanges {
   /** Private ranges that are opened. */
   readonly allowed: readonly AddressRange[]
-  /** Ranges that are closed, also where they are allowed. */
+  /** Ranges that are closed, even if they lie in an allowed one. */
   readonly refused: readonly AddressRange[]
-  /** Whether public names may have any port, too: for an origin that the operator named. */
+  /** Whether public names may have any port as well: for an origin that the operator named. */
   readonly anyPort?: boolean
   /** Our own sample files, by the whole address. They are read from the program's folder, so nothing is connected to. */
   readonly samples?: ReadonlyMap<string, string>
@@ -88,7 +88,7 @@ export function checkMediaUrl(
   const url = parseWebUrl(text)
   if (!url) return refuse('url_malformed', 'The URL cannot be read: check its host and port.')
 
-  // Searched in the text, because the parser drops an empty one: `http://@host/`.
+  // Searched in the text, because the parser drops an empty user name: `http://@host/`.
   const authority = authorityOf(text)
   if (authority.includes('@')) return refuse('url_has_credentials', 'The URL must not hold a user name or password.')
 
@@ -135,7 +135,7 @@ export function checkMediaUrl(
 
 /** The names of all samples, if the address lies in their folder. */
 function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): string | null {
-  // Each sample has an address by each name of this machine.
+  // Each sample has one address for each name of this machine.
   const addresses = [...samples.keys()]
   const folder = addresses.map(folderOf).find((one) => text.startsWith(one))
   if (folder === undefined) return null
@@ -146,7 +146,7 @@ function namesOfSamples(text: string, samples: ReadonlyMap<string, string>): str
 // Where a local name leads is not known before it is looked up.
 const NETWORK_OF_NAME = '10.0.0.0/8 (or the network of that name)'
 
-/** Says what can be sent to try it out, where there are samples. */
+/** Refuses a private address. Where there are samples, the sentence names one that can be sent instead. */
 function refusePrivate(
   sentence: string,
   { network, samples }: Pick<RefusedUrl, 'network'> & { readonly samples: OperatorRanges['samples'] },

@@ -7,9 +7,9 @@ export interface KnownMessage {
   readonly state: MessageState
   /** The number of its last attempt; 0 when there was none. */
   readonly attempts: number
-  /** Only for FAILED: it is so because the network reported it, and not because an attempt was refused. */
+  /** Only for FAILED: true if the network reported the failure, false if an attempt was refused. */
   readonly wasReportedFailed: boolean
-  /** The network's own id of it, by whichever attempt it has one; null when there is none. */
+  /** The network's own id of the message, from any of its attempts; null when there is none. */
   readonly networkId: string | null
   /** Another attempt than the reported one (the last, where none is named) has an unknown result. */
   readonly mayHaveArrivedOtherwise: boolean
@@ -66,7 +66,7 @@ export function hasSecondId(
   return networkId !== null && receipt.networkId !== null && networkId !== receipt.networkId
 }
 
-/** With several attempts each report may be right, about another one. */
+/** With several attempts no report is the opposite of another: each may be about an attempt of its own. */
 function isOpposite({ state, attempts, wasReportedFailed }: KnownMessage, { kind }: Reported): boolean {
   if (attempts !== 1) return false
   if (kind === 'failed') return state === 'DELIVERED' || state === 'READ'
@@ -91,7 +91,7 @@ function effectOf(known: KnownMessage, receipt: Reported): Effect {
   }
 }
 
-/** Whichever attempt it was: it arrived. */
+/** The message has arrived, whichever attempt it was. */
 function afterArrival(known: KnownMessage, receipt: Reported, wanted: 'DELIVERED' | 'READ'): Effect {
   switch (known.state) {
     case 'PUBLISHED':
@@ -137,8 +137,8 @@ function afterSent(known: KnownMessage, receipt: Reported): Effect {
     case 'UNCONFIRMED':
       return move('PUBLISHED', 'evidence_found')
     case 'FAILED':
-      // What the network reports to have failed it had taken before. Reports overtake each other, so that the earlier
-      // one contradicts nothing when it comes last.
+      // The network had taken the message before it reported the failure. Reports overtake each other, so the earlier one
+      // contradicts nothing when it comes last.
       return known.wasReportedFailed ? SAYS_NOTHING : { ...move('PUBLISHED', 'evidence_found'), contrary: true }
     case 'QUEUED':
     case 'EXPIRED':

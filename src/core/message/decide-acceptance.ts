@@ -4,8 +4,8 @@ import { isUsable, type Token } from '../token/token.ts'
 type DecidedRefusal = 'unauthorized' | 'event_missing' | 'connection_not_allowed' | 'connection_not_found'
 
 /**
- * The last word on whether a request may make a message, said inside the accepting transaction (G7). Null: it may.
- * The order is the contract's: 401, 403, then 404.
+ * Decides inside the accepting transaction whether a request may make a message (G7). Null: it may. The order is the
+ * contract's: 401, 403, then 404.
  */
 export function decideAcceptance(
   token: Token | null,

@@ -2,7 +2,7 @@ import type { Instant, MessageId } from '../ids.ts'
 import type { ReasonCode } from '../reasons.ts'
 import type { MessageType } from './message.ts'
 
-/** A deferred message, for those behind it to the same recipient. */
+/** A deferred message that later messages to the same recipient wait for. */
 export interface EarlierMessage {
   readonly id: MessageId
   readonly type: MessageType
@@ -14,8 +14,8 @@ export interface EarlierMessage {
 const TYPES: Readonly<Record<string, string>> = { message: 'text', audio: 'audio file' }
 
 /**
- * What a message waits for behind it, and when that is tried again: the time belongs after the text. When the later message is sent
- * is not known, because the try may fail.
+ * What a message behind it waits for, and when that is tried again: the time belongs after the text. It is not the time when the
+ * later message is sent, because the try may fail.
  */
 export function earlierText({ type, reason, until }: EarlierMessage): {
   readonly text: string

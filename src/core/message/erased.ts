@@ -1,10 +1,10 @@
 import { spellingsOf } from '../number-spellings.ts'
 
-/** Stands where the number of an erased recipient stood, and in place of what its network called the message. */
+/** Replaces the number of an erased recipient, and the network's id of a message to it. */
 export const ERASED = 'erased'
 
 /**
- * Replaces a body whose recipient was erased: it has the shape of every body, and nothing about the person.
+ * Replaces a body whose recipient was erased. It has the shape of a body, but nothing about the person.
  */
 export function erasedBody({ from, type }: { readonly from: string; readonly type: string }): string {
   const message =

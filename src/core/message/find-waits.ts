@@ -19,7 +19,7 @@ export interface Standstill {
 interface PastAttempt {
   readonly startedAt: Instant
   readonly endedAt: Instant
-  /** What the message waited for itself before it. */
+  /** What the message itself waited for before this attempt. */
   readonly own: OwnWaitFacts | null
 }
 
@@ -37,7 +37,7 @@ export interface WaitFacts {
   readonly attempts: readonly PastAttempt[]
   /** When it left its lane without a further attempt; null: it has not, or an attempt ended it. */
   readonly droppedAt: Instant | null
-  /** What it waited for itself until then. */
+  /** What the message itself waited for until then. */
   readonly droppedFor: OwnWaitFacts | null
   /** When its file was there; null: it has none, or it never was. */
   readonly fileAt: Instant | null
@@ -60,7 +60,7 @@ interface Cause extends Period {
 
 /** Shorter waits are not shown. */
 const SHOWN_FROM_MS = 1_000
-/** Without a known cause. */
+/** The same for a wait without a known cause. */
 const UNEXPLAINED_FROM_MS = 10_000
 
 /** The times in which a message waited: before its first attempt, and between two. Only those that are worth a line. */
@@ -84,13 +84,13 @@ export function findWaits(facts: WaitFacts): readonly TimelineEntry[] {
     return [
       ...sumByCode(ofOthers, facts.earlier),
       ...rest(facts, gap, restMs),
-      // Not while its lane stood still: that says more.
+      // Not while the lane stood still, because that explains more.
       ...own.flatMap(({ to, code }) => waitedFor(to, code, { waitedMs: known - coveredMs(ofOthers) })),
     ]
   })
 }
 
-/** While no process ran: shown by themselves, also during an attempt. */
+/** The times in which no process ran. They have entries of their own, also during an attempt. */
 export function findStops(standstills: readonly Standstill[], { from, to }: Period): readonly TimelineEntry[] {
   return standstills
     .filter(({ reason }) => reason === STOPPED)
@@ -125,7 +125,7 @@ function ownCause({ from, to, own }: Gap): readonly Cause[] {
   return period.to > period.from ? [{ ...period, code: own.waitedFor, words: null, facts: {} }] : []
 }
 
-/** How long at least one of them held. */
+/** How long at least one of these times lasted. */
 function coveredMs(causes: readonly Period[]): number {
   let [covered, through] = [0, Number.NEGATIVE_INFINITY]
   for (const { from, to } of causes.toSorted((a, b) => a.from - b.from)) {
@@ -148,7 +148,7 @@ function sumByCode(causes: readonly Cause[], earlier: Earlier | null): readonly 
   })
 }
 
-/** What is left when all else is known. */
+/** The part of a wait that no known cause explains. */
 function rest({ earlier }: WaitFacts, { to, isFirst }: Gap, waitedMs: number): readonly TimelineEntry[] {
   if (!isFirst) return waitedFor(to, 'retrying' satisfies ReasonCode, { waitedMs })
   if (!earlier || earlier.count === 0) return waitedMs < UNEXPLAINED_FROM_MS ? [] : waitedFor(to, null, { waitedMs })

@@ -38,7 +38,7 @@ export type MessageState = (typeof MESSAGE_STATES)[number]
 /** The states a message never leaves by a worker's doing. Later evidence may still move some of them forward. */
 export type SettledState = Exclude<MessageState, 'QUEUED' | 'SENDING'>
 
-/** Where a message stands in the order of acceptance over the whole installation. Grows; gaps are allowed. */
+/** The place of a message in the order of acceptance of the whole installation. Grows; gaps are allowed. */
 export type Sequence = number
 
 /** A message that waits in a lane, as the dispatcher needs it. */
@@ -55,7 +55,7 @@ export interface QueuedMessage {
   readonly content: MessageContent | null
   /** Null for text. */
   readonly media: MediaState | null
-  /** Null while it never failed and never waited for anything of its own but its file. */
+  /** Null as long as it has not failed, and has waited for nothing of its own except its file. */
   readonly retry: RetryState | null
 }
 
@@ -74,7 +74,7 @@ export interface RetryState {
 /** A wait of one message: only later messages to the same recipient wait behind it. */
 export type OwnWait = Wait & OwnWaitKind
 
-/** Only a wait for a retry holds until its end. The others are checked anew at each decision. */
+/** Only a wait for a retry holds until its end. The others are checked again at each decision. */
 type OwnWaitKind =
   | { readonly kind: 'retry' }
   /** `since`: when it began, because several may follow each other. A retry waits from the end of the attempt before. */

@@ -1,12 +1,12 @@
 import type { Instant } from '../ids.ts'
 import type { RetryState } from './message.ts'
 
-/** What a message waited for itself, as the timeline keeps it. */
+/** What a message itself waited for, as the timeline keeps it. */
 export interface OwnWaitFacts {
   /** A code of core/reasons.ts. */
   readonly waitedFor: string
   readonly waitedSince: Instant
-  /** The time that was planned: the message may have left its lane before. */
+  /** The planned end. The message may have left its lane earlier. */
   readonly waitedUntil: Instant
 }
 
@@ -17,7 +17,7 @@ export function ownWaitFacts(retry: RetryState | null): OwnWaitFacts | null {
   return { waitedFor: wait.reason, waitedSince: wait.since, waitedUntil: wait.until }
 }
 
-/** From stored facts. */
+/** Reads such a wait from the facts of a timeline entry. */
 export function readOwnWait(facts: Partial<Readonly<Record<keyof OwnWaitFacts, unknown>>>): OwnWaitFacts | null {
   const { waitedFor, waitedSince, waitedUntil } = facts
   if (typeof waitedFor !== 'string' || typeof waitedSince !== 'number' || typeof waitedUntil !== 'number') return null

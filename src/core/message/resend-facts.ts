@@ -2,9 +2,9 @@ import type { Instant } from '../ids.ts'
 
 /** What decides whether a message can be sent again. */
 export interface ResendFacts {
-  /** Its connection is there, or was removed and its number was added again. */
+  /** Its connection exists, or was removed and its number was added again. */
   readonly hasConnection: boolean
-  /** When its content was deleted, because its time was over; null while it is there. */
+  /** When its content was deleted after its retention time; null while it exists. */
   readonly bodyDeletedAt: Instant | null
   /** Its recipient is on the block list of the account. */
   readonly isBlocked: boolean

@@ -1,4 +1,4 @@
-/** How many messages were taken out of a lane, by what became of them. */
+/** How many messages were removed from a lane, by their new state. */
 export interface TakenOut {
   readonly cancelled: number
   /** Sent before with an unknown result: they may have arrived, so they are not called cancelled. */

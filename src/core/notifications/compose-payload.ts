@@ -52,7 +52,7 @@ function explain({ reason: code, words = null, state }: Readonly<Record<string, 
   const facts = { number: of.number === 'NUMBER' ? undefined : of.number, to: of.recipient }
   const explained = explainReason(code, { state: typeof state === 'string' ? state : null, words: said, facts })
   const nextStep = renderRemedy(withCommand(explained), of)
-  // Whether it will be is decided right after this was written.
+  // Not known yet: whether it is sent again is decided right after this is written.
   const isMaybeRepeated = code === WINDOW_CLOSED
   return {
     code,

@@ -35,7 +35,7 @@ export const TRY_CODES = {
 
 export type TryCode = keyof typeof TRY_CODES
 
-/** The sentences of a try. Those of a code of a newer version are empty. */
+/** The sentences about a try. They are empty if a newer version wrote a code that this one does not know. */
 export function explainTry({ code, status }: { readonly code: string; readonly status: number | null }): {
   readonly sentence: string
   readonly nextStep: string

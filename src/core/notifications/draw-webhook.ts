@@ -12,12 +12,12 @@ export function drawWebhookId(randomBytes: RandomBytes): string {
   return `whk_${randomBytes(ID_BYTES).toString('hex')}`
 }
 
-/** As receivers are given it, and shown once. */
+/** A new secret in the form that receivers get. It is shown once. */
 export function drawWebhookSecret(randomBytes: RandomBytes): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`
 }
 
-/** Where it lies sealed. The one it replaces moves within its row, so both places are one. */
+/** The place under which the secret is sealed. A replaced secret stays in the same row, so both have the same place. */
 export function webhookSecretPlace(accountId: AccountId, webhookId: string): SecretPlace {
   return { purpose: 'webhook', accountId, owner: webhookId, name: 'secret' }
 }

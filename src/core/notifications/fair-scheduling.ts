@@ -2,7 +2,7 @@ import type { AccountId, Instant } from '../ids.ts'
 
 /** How many tries of one webhook run at once. */
 const MOST_PER_WEBHOOK = 4
-/** How many of one account. */
+/** How many tries of one account run at once. */
 const MOST_PER_ACCOUNT = 8
 
 /** A webhook that something is due for. */
@@ -10,11 +10,11 @@ export interface DueWebhook {
   readonly accountId: AccountId
   readonly webhookId: string
   readonly isFailing: boolean
-  /** When something of it was last taken up. */
+  /** When one of its deliveries was last started. */
   readonly servedAt: Instant
   /** How many tries of it run now. */
   readonly running: number
-  /** How many of all webhooks of its account, due or not. */
+  /** How many tries of all webhooks of its account run now, due or not. */
   readonly runningOfAccount: number
 }
 
@@ -31,10 +31,10 @@ export interface Share {
 }
 
 /**
- * Distributes places for tries. Each goes to the account with the fewest running tries, of several to the one that has waited
- * longest: otherwise a slow account would get back every place that it leaves, and those that others leave (G8). A failing
- * webhook gets one try at a time, and all failing ones share a limit of their own: their tries may take the whole time that
- * a try has, and must not delay the others.
+ * Distributes places for tries. Each goes to the account with the fewest running tries; among several, to the one that has
+ * waited longest. Otherwise a slow account would get back every place that it leaves, and those that others leave (G8). A
+ * failing webhook gets one try at a time, and all failing ones share a limit of their own: their tries often last until the
+ * time-out, and must not delay the others.
  */
 export function shareOut(due: readonly DueWebhook[], { room, roomForFailing }: Room): readonly Share[] {
   const waiting = due.toSorted((a, b) => a.servedAt - b.servedAt)

@@ -3,7 +3,7 @@ import { explainReason, type ReasonCode, withCommand } from '../reasons.ts'
 import { renderRemedy } from '../render-remedy.ts'
 
 export interface NotificationKindFacts {
-  /** Under which heading people choose it. */
+  /** The heading under which people choose it. */
   readonly group: NotificationGroup
   /** When it is sent, in one sentence. */
   readonly sentence: string
@@ -42,7 +42,7 @@ const ALARM = {
 } as const
 const WEBHOOK = { webhookId: 'whk_1c5e9a7b3d2f', url: 'https://shop.example/hooks/nuncio' } as const
 
-/** A reason as a notification says it. */
+/** A reason as a notification gives it. */
 function explained(code: ReasonCode) {
   const { from: number, to, messageId } = MESSAGE
   const reason = explainReason(code, { facts: { number, to } })

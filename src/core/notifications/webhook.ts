@@ -1,4 +1,4 @@
-/** `failing`: disabled by itself, because every try of days failed or because the receiver said that it is gone. */
+/** `failing`: disabled by Nuncio, because all tries of some days failed or because the receiver said that it is gone. */
 const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export type WebhookState = (typeof WEBHOOK_STATES)[number]
 

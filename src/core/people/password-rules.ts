@@ -4,10 +4,10 @@ import { EASY_PARTS } from './easy-parts.ts'
 /** Longer without a second factor: then the password is the only protection. */
 const LEAST_ALONE = 15
 const LEAST_WITH_SECOND_FACTOR = 12
-/** What is hashed costs time by its length. */
+/** Hashing takes longer for a longer password. */
 const MOST_BYTES = 256
 const LEAST_DISTINCT = 6
-/** So much must be left when everything is taken away that guessers try first. */
+/** This many characters must be left when everything is removed that guessers try first. */
 const LEAST_OWN = 5
 
 interface PasswordOwner {
@@ -62,9 +62,9 @@ function ownPart(text: string, ownWords: readonly string[]): string {
   const words = [...ownWords.map((word) => word.toLowerCase()).filter((word) => word.length >= 3), ...EASY_PARTS]
   for (const word of words.toSorted((one, other) => other.length - one.length)) rest = rest.replaceAll(word, ' ')
   rest = withoutRuns(rest)
-  // The second time something stands there it is no harder to guess.
+  // A repetition is no harder to guess.
   rest = rest.replace(/(.{2,}?)\1+/gu, '$1').replace(/(.)\1+/gu, '$1')
-  // Digits and signs at an end are what everybody adds.
+  // Digits and signs add little: most people put them at the end.
   return rest.replace(/[\s\d\p{P}\p{S}]+/gu, '')
 }
 

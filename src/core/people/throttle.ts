@@ -15,14 +15,14 @@ export type ThrottleRule = 'account' | 'device' | WindowRule
 type WindowRule = 'address' | 'minute' | 'code'
 
 export interface ThrottledTry {
-  /** What is counted by, such as `account:` and a hash of the e-mail. */
+  /** The key of its counter, such as `account:` and a hash of the e-mail. */
   readonly key: string
   readonly rule: ThrottleRule
 }
 
 export interface Tries {
   readonly count: number
-  /** When the first of a window was made, or the last, as the rule counts. */
+  /** When the counting began: with the first try, or for a rule with a window with the first try in it. */
   readonly countedFrom: Instant
   readonly lastAt: Instant
 }
@@ -39,7 +39,7 @@ const WINDOWS: Readonly<Record<WindowRule, { readonly most: number; readonly las
   code: { most: 5, lastsMs: 300_000 },
 }
 
-/** What each counter says after one more try; or when that try is welcome, if it is not now. Then none is counted. */
+/** The counters after one more try. If it may not be made now: when it may, and then none is counted. */
 export function checkTries(
   counters: readonly (ThrottledTry & { readonly tries: Tries | null })[],
   now: Instant,

@@ -17,9 +17,9 @@ export interface AccountView {
   readonly createdAt: Instant
 }
 
-/** How a connection hangs on its network. The sandbox has none. */
+/** What ties a connection to its network. A connection of the sandbox has no such link. */
 export interface NetworkLink {
-  /** What the network knows the number by: unique in the installation among connections that are not removed. */
+  /** The network's id of the number: unique in the installation among connections that are not removed. */
   readonly networkKey: string
   /** The last part of the address for the network's callbacks; connections of an account may share it. Null without callbacks. */
   readonly callbackApp: string | null
@@ -36,7 +36,7 @@ export interface ConnectionChange {
   /** Null: no name. */
   readonly name?: string | null
   readonly policy?: LanePolicy
-  /** All of them: what is not among them is gone. */
+  /** All of its settings: those that are not given here are removed. */
   readonly channelSettings?: Readonly<Record<string, unknown>>
   /**
    * The channel settings that the new ones were made from. When others are stored by now, nothing is changed: the refusal
@@ -127,7 +127,7 @@ export interface MessageTimeline {
   readonly asOf: Instant
   readonly channel: string
   readonly policy: LanePolicy
-  /** How often it failed since it was accepted, while it waits. Null: it waits for nothing of its own. */
+  /** While it waits: how often it has failed since it was accepted. Null: it waits for nothing of its own. */
   readonly tries: number | null
   /** Who paused its connection; null while it is not paused, or when that is not known. */
   readonly paused: Act | null
@@ -144,14 +144,14 @@ export interface MessageTimeline {
   readonly waitsFor: EarlierMessage | null
   /** Why the lane stands still; null while it moves. */
   readonly laneWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
-  /** Its network has reported nothing since it took this message, nor others: what the alarm says. Null: nothing is missing. */
+  /** The alarm that its network has reported nothing about this message or later ones. Null: nothing is missing. */
   readonly reportsMissing: Pick<AlarmText, 'cause' | 'nextStep' | 'command'> | null
   readonly connectionState: ConnectionState
   readonly expiresAt: Instant | null
-  /** When its content was deleted, because its time was over; null while it is there. */
+  /** When its content was deleted after its retention time; null while it exists. */
   readonly bodyDeletedAt: Instant | null
   readonly resendOf: MessageId | null
-  /** The message that it repeats has been taken after all: sent, this one comes twice. */
+  /** The message that it repeats was taken by the network after all, so this one would arrive as a duplicate. */
   readonly repeatsWhatLeft: boolean
   readonly resentAs: MessageId | null
   /** The message that it was sent again as, and who did that; null when it was not. */
@@ -185,7 +185,7 @@ export interface PersonActor {
   readonly personId: string | null
   readonly remoteAddress: string | null
   readonly userAgent: string | null
-  /** By what right they change something. Null: they are not signed in, and what they bring is their right. */
+  /** The right by which they change something. Null: they are not signed in, and their link or code gives the right. */
   readonly right: PersonRight | null
 }
 
@@ -254,16 +254,16 @@ export interface RequestView {
   readonly userAgent: string | null
   /** Null while the duration of its commit is unknown, and for a sum. */
   readonly tookMs: number | null
-  /** Null: it is one request. Otherwise each field holds the value that all share, or nothing where they differ. */
+  /** Null: it is one request. For a sum each other field holds the value that all requests share, or nothing if they differ. */
   readonly summed: SummedView | null
 }
 
 export interface RequestTimeline extends RequestView {
-  /** Why its token was valid no more when it came; null where it was, or that is not known. */
+  /** Why its token was no longer valid when the request came; null if it was valid, or if that is not known. */
   readonly endedToken: EndedToken | null
   /** As it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
-  /** When its body was deleted, because its time was over. */
+  /** When its body was deleted after its retention time. */
   readonly bodyDeletedAt: Instant | null
 }
 
@@ -370,14 +370,14 @@ export interface Administration {
   /** Refuses with `request_unknown`, also for a request of another account. An old one takes long to find: there is no index. */
   findRequest(requestId: string, accountId: AccountId | null): Promise<RequestTimeline>
 
-  /** What an account wants to be kept for less long than the installation keeps it. */
+  /** The retention times that an account has chosen for itself, shorter than those of the installation. */
   readOwnTimes(accountId: AccountId): Promise<OwnTimes>
-  /** Refuses with `argument_invalid` what is longer than the installation has it, or contradicts itself. */
+  /** Refuses with `argument_invalid` times that are longer than those of the installation, or contradict each other. */
   setOwnTimes(
     wanted: { readonly accountId: AccountId; readonly own: OwnTimes; readonly installation: RetentionTimes },
     actor: Actor,
   ): Promise<OwnTimes>
-  /** What deletes by age: when it last did, and from when on it may. */
+  /** The retention job: when it last deleted, and from when on it may delete. */
   readSweep(): Promise<RetentionState>
   /** Ends the wait after a copy or a long pause. */
   beginRetention(actor: Actor): Promise<void>
@@ -385,8 +385,7 @@ export interface Administration {
   /** Null while lanes may move. */
   readHold(): Promise<HoldView | null>
   /**
-   * Lets nothing begin on any lane, until `releaseHold`. What is open is brought to its end. Refuses with
-   * `lanes_held_already`.
+   * Starts nothing more on any lane until `releaseHold`. Open attempts are finished. Refuses with `lanes_held_already`.
    */
   holdLanes(reason: string, actor: Actor): Promise<HoldView>
   /** Lets all lanes move again. Refuses with `lanes_not_held`. */

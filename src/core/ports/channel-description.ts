@@ -13,11 +13,11 @@ export interface SettingDescription {
   readonly isRequired: boolean
   /** Its value when it is left out, as a person would write it. */
   readonly unset: string
-  /** A form may make the value: this, and so many random bytes in base64. */
+  /** A form can generate the value: this prefix, and this many random bytes in base64. */
   readonly random?: { readonly prefix: string; readonly bytes: number }
 }
 
-/** What a network of its own gives a channel besides sending. */
+/** What a channel can do besides sending. */
 interface ChannelAbilities {
   /** People register an address for callbacks at the network. */
   readonly hasCallbacks: boolean
@@ -30,7 +30,7 @@ interface ChannelAbilities {
 export interface ChannelDescription {
   readonly name: string
   readonly label: string
-  /** One sentence: what becomes of what is sent there. */
+  /** One sentence: where its messages go. */
   readonly description: string
   readonly settings: readonly SettingDescription[]
   /** How the lanes of new connections differ from others. */

@@ -1,4 +1,4 @@
-/** Something that the network says of a connection, in words for people. */
+/** Something that the network says about a connection, in words for people. */
 export interface ConnectionFact {
   readonly label: string
   readonly value: string
@@ -15,7 +15,7 @@ export interface NetworkAnswer {
 
 /** What a network showed when it was asked with a connection's settings. */
 export interface ConnectionProof {
-  /** What the network knows the number by: only one connection of the installation may have it. */
+  /** The network's id of the number: only one connection of the installation may have it. */
   readonly networkKey: string
   readonly facts: readonly ConnectionFact[]
   /** The settings to store: the given ones, with what the network added to them. */
@@ -53,13 +53,13 @@ export interface ChannelOnboarding {
   /** All of them, in the network’s own order; refuses as `prove` does. */
   listTemplates(settings: Readonly<Record<string, unknown>>): Promise<readonly TemplateView[]>
   /**
-   * The secret by which callbacks of the network are known: connections of an account with the same one share an address
-   * for them. Null when these settings name none.
+   * The secret that the network signs its callbacks with. Connections of an account with the same secret share an address for
+   * callbacks. Null when these settings have none.
    */
   callbackSecretOf(settings: Readonly<Record<string, unknown>>): string | null
   /**
-   * Whether the network takes this callback secret for the one of the connection with these settings, whatever secret
-   * they name themselves. False also when it did not answer: it never refuses.
+   * Whether the network accepts this callback secret for the connection with these settings, whatever secret they have
+   * themselves. False also when it did not answer: this never refuses.
    */
   takesCallbackSecret(settings: Readonly<Record<string, unknown>>, secret: string): Promise<boolean>
 }

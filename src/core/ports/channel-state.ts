@@ -13,20 +13,19 @@ export interface MemoryEntry {
   readonly at: Instant
 }
 
-// Among so many of the earliest that are due, connections come by turns. One that lets far more pile up delays others
-// until it is worked off; scanning all of it each time would cost more than it helps.
+// Connections take turns among this many of the earliest due entries. A connection with far more of them delays the others
+// until they are done; to scan all of them each time would cost more than it helps.
 export const MOST_DUE_READ = 20_000
 
 /**
- * What a channel must remember over a restart, and over the end of the worker that knew it. One store for all channels and
- * workers, scoped by channel and kind, so that a new channel adds no methods to storage.
+ * What a channel must remember after a restart, and after the end of the worker that stored it. One store for all channels
+ * and workers, scoped by channel and kind, so that a new channel adds no methods to storage.
  */
 export interface ChannelState {
   /**
    * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
-   * entry of this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is asked when the
-   * entry leaves for the disk or the database, however long it has waited for that: once it is false, nothing is
-   * changed either.
+   * entry of this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is called right before
+   * the entry is written, however long it has waited for that: if it returns false, nothing is changed either.
    */
   add(
     kind: string,
@@ -41,7 +40,7 @@ export interface ChannelState {
   ): Promise<boolean>
   /** Null when there is none. */
   find(kind: string, connectionId: ConnectionId, key: string): Promise<MemoryEntry | null>
-  /** Those that there are, in no order: one question for many keys. */
+  /** The entries of these keys that exist, in no order, with one query. */
   findSome(kind: string, connectionId: ConnectionId, keys: readonly string[]): Promise<readonly MemoryEntry[]>
   /** Entries after a position, oldest first. `connectionId` null means of all connections. */
   list(

@@ -172,7 +172,7 @@ export interface HeldLane {
 export interface ChannelSessions {
   /** The session may be opened. Returns at once, and never throws. Before the next call for the connection it is closed. */
   open(lane: HeldLane): void
-  /** A person wants something of an open session: see `SessionStore.findRequest`. Harmless more than once. */
+  /** A person has made a request about an open session: see `SessionStore.findRequest`. Harmless more than once. */
   requested(connectionId: ConnectionId): void
   /**
    * Resolves once nothing can leave any more, within 2 s. With `remove` the connection was removed: the device is unlinked and

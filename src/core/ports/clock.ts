@@ -7,7 +7,7 @@ export interface Clock {
    * survive a restart.
    */
   now(): Instant
-  /** The machine's own wall clock. It runs on while the machine is suspended, and only that it is asked for. */
+  /** The machine's own wall clock. Used only because it goes on while the machine is suspended. */
   wall(): Instant
   /** Milliseconds that never jump, but stand still while the machine is suspended. */
   monotonic(): number

@@ -3,7 +3,7 @@ import type { Refusal } from '../refusals.ts'
 import type { ConnectionChange, ConnectionView, NetworkLink } from './administration.ts'
 import type { ConnectionFact, TemplateView } from './channel-onboarding.ts'
 
-/** A connection as it is stored, as far as asking its network takes it. */
+/** The part of a stored connection that is needed to ask its network. */
 export interface StoredConnection {
   readonly id: ConnectionId
   readonly accountId: AccountId
@@ -15,10 +15,10 @@ export interface StoredConnection {
   readonly link: NetworkLink | null
 }
 
-/** A connection, as far as what its network reported takes it. */
+/** The part of a connection that is needed to read what its network has reported. */
 type ReportingConnection = Pick<ConnectionView, 'id' | 'channel' | 'channelSettings' | 'lastReportAt'>
 
-/** The connections of the same account that are not removed, in any order. Only asked for where they matter. */
+/** The connections of the same account that are not removed, in any order. Called only if they matter. */
 export type ReadPeers = () => Promise<readonly StoredConnection[]>
 
 /** The verified connection, to be stored now. */
@@ -40,8 +40,8 @@ export interface PreparedChange {
   readonly facts: readonly ConnectionFact[] | null
   /**
    * Other connections of the account that get the same new callback secret, because they share its address and the network
-   * took it from each of them. To be stored before the changed one: if that stops in between, the change can be made again
-   * and begins anew. Each only while its settings are still those of its `connection`.
+   * took it from each of them. They must be stored before the changed one: after an interruption the change can then be made
+   * again from the start. Each is stored only if its settings are still those of its `connection`.
    */
   readonly alongside: readonly {
     readonly connection: StoredConnection
@@ -58,7 +58,7 @@ export interface PreparedChange {
 export interface CheckedConnection {
   /** What the network says now; empty where there is none. */
   readonly facts: readonly ConnectionFact[]
-  /** What to store, where the network says other things than are stored; null where it says the same. */
+  /** What to store if the network says something else than what is stored; null if it says the same. */
   readonly change: ConnectionChange | null
 }
 

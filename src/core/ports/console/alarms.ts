@@ -10,7 +10,7 @@ export interface AlarmView {
   readonly of: 'connection' | 'token' | 'account' | 'installation'
   /** The id of that. */
   readonly object: string
-  /** What people call it: a number, the name of a token, a folder; empty where there is no more to say. */
+  /** The name of that for people: a number, the name of a token, a folder; empty if it has none. */
   readonly name: string
   /** The account's name; null: it is the whole installation's. */
   readonly account: string | null

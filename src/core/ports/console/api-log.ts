@@ -8,7 +8,7 @@ import type { Tallies, TallyBar } from './overview.ts'
 export interface LogFilter {
   readonly view: 'all' | 'attention' | 'failed' | 'rejected'
   readonly state: MessageState | null
-  /** What one figure of the overview counts: repeats of a request belong to none. `accepted`: every message. */
+  /** The entries that one figure of the overview counts, which are never repeats. `accepted`: every message. */
   readonly result: keyof Tallies | 'accepted' | 'all' | null
   /** Only messages that were not resolved or sent again. */
   readonly isOpen: boolean
@@ -25,11 +25,11 @@ export interface LogFilter {
   readonly until: Instant | null
   /** Why a message ended as it did, the whole code. Only messages are found by it: a refused request has no reason. */
   readonly reason: string | null
-  /** In codes, and unless `isMasked` in texts, names of files and the words of errors and networks, in any case of letters. */
+  /** Searched without regard to case in codes, and unless `isMasked` in texts, file names and texts of errors and networks. */
   readonly text: string | null
   /** The id of a message or of a request. */
   readonly id: string | null
-  /** Nothing is found by what viewers do not see: what callers wrote, and words that may quote it. */
+  /** True: does not search what viewers do not see, which is what callers wrote and texts that may quote it. */
   readonly isMasked: boolean
 }
 
@@ -122,13 +122,13 @@ export interface LogMedia {
 
 export interface LogTimeline {
   readonly entry: LogEntryView
-  /** Why its token was valid no more when it came; null where it was, or that is not known. */
+  /** Why its token was no longer valid when the request came; null if it was valid, or if that is not known. */
   readonly endedToken: EndedToken | null
   /** What the request carried, as it came; null when it was not read, is no text, or was deleted. */
   readonly body: string | null
   /** The text or caption of the body, and the name of its file; null when there is neither. */
   readonly content: { readonly text: string | null; readonly fileName: string | null } | null
-  /** When its content was deleted, because its time was over. */
+  /** When its content was deleted after its retention time. */
   readonly bodyDeletedAt: Instant | null
   /** Null where the request made no message. Of a repeat: the message that was made before. */
   readonly message: MessageTimeline | null
