@@ -36,7 +36,7 @@ export const REASONS = {
   ...WHATSAPP_WEB_REASONS,
 } as const satisfies Record<string, ReasonRow>
 
-/** Those of Meta and of adapters are made of their tables, by functions that know no others. */
+/** Codes of Meta and of adapters are not in the table itself: functions make them from tables of their own. */
 export type ReasonCode = keyof typeof REASONS | `whatsapp_${string}` | `bridge_${string}`
 
 export function isReasonCode(code: string): code is ReasonCode {
@@ -63,7 +63,7 @@ export interface ExplainedReason {
   /** For lists: at most 40 characters. */
   readonly list: string
   readonly cause: string
-  /** Without commands: as buttons and fields of the console are called. */
+  /** Without commands: with the buttons and fields of the console. */
   readonly nextStep: string
   /** What to type at the command line; NUMBER, RECIPIENT and ID are not filled in. Null: there is nothing to type. */
   readonly command: string | null
@@ -115,7 +115,7 @@ function specialText(row: ReasonRow, { state, words, facts = {} }: ReasonContext
   return special ? { ...row, ...special } : row
 }
 
-/** The next step with its command, as the command line and webhooks say it: there the reader runs Nuncio. */
+/** The next step with its command, for the command line and webhooks, whose readers run Nuncio. */
 export function withCommand({ nextStep, command }: Pick<ExplainedReason, 'nextStep' | 'command'>): string {
   const own = nextStep
     .replace(/^Ask the person who runs Nuncio to (.)/, (_, first: string) => first.toUpperCase())
@@ -153,7 +153,7 @@ function speakerOf(
   return `${capitalized(network)} said`
 }
 
-/** WhatsApp says codes only, words of Meta come with one of its codes, and those of an unknown result are ours on a bridge. */
+/** WhatsApp gives only codes. Words of Meta come with one of its codes. On a bridge, those of an unknown result are ours. */
 function isOwnOf(channel: string | null, code: string, words: string): boolean {
   if (channel === 'bridge') return code === 'result_unknown'
   if (channel === 'whatsapp-web') return true

@@ -209,7 +209,7 @@ export type RefusalCode = keyof typeof REFUSALS
 /** An error we expect and can explain. Everything else that is thrown is a fault. */
 export class Refusal extends Error {
   readonly code: RefusalCode
-  /** Where the mistake is, such as `message.media.url` or `NUNCIO_PORT`; null when it is the whole. */
+  /** Where the mistake is, such as `message.media.url` or `NUNCIO_PORT`; null when it is in the whole request. */
   readonly field: string | null
 
   /** `detail` replaces the table's sentence where a more exact one can be said. */

@@ -11,7 +11,7 @@ export interface ClaimedDelivery {
   readonly claim: string
   /** Which try this is, from 1. */
   readonly number: number
-  /** Which of its schedule: that begins anew when a person replays it. */
+  /** Which try of its schedule. A replay by a person starts the schedule again. */
   readonly scheduled: number
   readonly notificationId: string
   readonly url: string
@@ -56,7 +56,7 @@ export interface Deliveries {
   /** Announces tokens that expire soon or have expired, each once. */
   announceTokens(): Promise<void>
   /**
-   * Forgets some of what is older than it is kept, and of webhooks that were removed. False when nothing is left.
+   * Deletes some deliveries that are too old, or whose webhook was removed. False when nothing is left.
    * `messagesDays`: how long the installation keeps messages, because notifications about a message are kept no longer; 0 is forever.
    */
   sweep(messagesDays: number): Promise<boolean>

@@ -5,7 +5,7 @@ import type { AlarmKind, AlarmSeverity } from '../watchdog/alarm-kinds.ts'
 import type { Receipt, ReceiptEnd } from './channel.ts'
 import type { Removed } from './retention.ts'
 
-/** What an adapter is asked. */
+/** What a request to an adapter is about. */
 export type BridgeOperation = 'attempt' | 'evidence' | 'media' | 'health'
 
 /** Events about the callbacks of a network. Every text in them comes from a fixed list. */
@@ -110,7 +110,7 @@ export type JournalEvent =
       readonly tookMs: number
     }
   | { readonly event: 'media.stalled'; readonly error: unknown }
-  /** Files have gone missing from the spool, of messages in so many lanes; they are fetched again. */
+  /** Files are missing from the spool, of messages in this many lanes. They are fetched again. */
   | { readonly event: 'media.lost'; readonly connections: number }
   | CallbackEvent
   /** The network refused a message with a code that this version does not know; how it was handled is the outcome. */
@@ -120,7 +120,7 @@ export type JournalEvent =
       readonly connectionId: ConnectionId
       readonly messageId: MessageId
       readonly code: number
-      /** Of HTTP. */
+      /** The HTTP status of the reply. */
       readonly status: number
     }
   /** One request to an adapter. Only what is `signed` was answered by it. */
@@ -146,8 +146,8 @@ export type JournalEvent =
       readonly code: string
     }
   /**
-   * The session of a connection with its network; `closed` when this process has it no more. `code`: the network's own, when it
-   * ended a line; null when there was none.
+   * The session of a connection with its network has a new status; `closed` when this process no longer has it. `code`: the
+   * network's own, when it ended a line; null when there was none.
    */
   | {
       readonly event: 'session.changed'
@@ -185,7 +185,7 @@ export type JournalEvent =
       readonly status: number | null
       readonly tookMs: number
     }
-  /** So many were given up because too many waited for their webhook. */
+  /** This many deliveries were given up because too many waited for their webhook. */
   | { readonly event: 'deliveries.dropped'; readonly count: number }
   | {
       readonly event: 'webhook.disabled'

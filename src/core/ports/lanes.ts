@@ -61,7 +61,7 @@ export interface ClaimedLane {
   /** False when paused, removed or held: then nothing new starts, but an open attempt is still finished. */
   readonly mayOpen: boolean
   readonly session: SessionAction
-  /** The id of what a person wants of the session, until it has ended; null: nothing. */
+  /** The id of a person's request about the session, until it has ended; null: there is none. */
   readonly sessionRequest: string | null
   readonly memory: LaneMemory
   /**
@@ -86,7 +86,7 @@ export interface AttemptRecord {
   readonly facts?: AttemptFacts
 }
 
-/** What the timeline shows of few attempts only. */
+/** Facts that only few attempts have, for the timeline. */
 export interface AttemptFacts extends SentAs, Partial<OwnWaitFacts> {}
 
 /** What a transition does with the message of the attempt that it finishes. */
@@ -107,8 +107,8 @@ interface Start {
   /** The number of the attempt, from 1. */
   readonly number: number
   /**
-   * The lane knows all its messages up to this one: starts it only if no other waits in between (G3). Left out when the lane has
-   * read what lies in between itself.
+   * The lane knows all its messages up to this one. The attempt starts only if no other message waits between the two (G3). Left
+   * out when the lane itself has read what lies between.
    */
   readonly knownThrough?: Sequence
 }
@@ -143,7 +143,7 @@ export interface LaneTransition {
     readonly words: string | null
   } | null
   readonly start: Start | null
-  /** Messages whose own wait is new. Nothing is written of one that no longer waits in this lane. */
+  /** Messages that are newly deferred. Nothing is written for one that no longer waits in this lane. */
   readonly deferred?: readonly DeferredMessage[]
   /** What storage need not read again. */
   readonly passed?: readonly PassedRange[]
@@ -171,7 +171,7 @@ export interface Lanes {
   deleteLease(worker: WorkerId): Promise<void>
 
   /**
-   * Claims lanes with messages, a stored session or a request about one that are free, this worker's, or of a worker whose lease has expired.
+   * Claims lanes with messages, a stored session or a request about one, if they are free, this worker's, or of a dead worker.
    * While all lanes are held, a session alone is no reason.
    * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
    * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.

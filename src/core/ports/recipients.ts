@@ -1,7 +1,7 @@
 import type { AccountId, Instant } from '../ids.ts'
 import type { Actor } from './administration.ts'
 
-/** How an entry of a block list reads where its person was erased: no number, but a keyed hash of one. */
+/** The form of an entry whose person was erased: not the number, but a keyed hash of it. */
 const HASH_MARK = 'h:'
 
 /** The entry of a block list. */
@@ -59,7 +59,7 @@ export function isHashedEntry(entry: string): boolean {
   return entry.startsWith(HASH_MARK)
 }
 
-/** A number as the audit log may name it: enough to recognise what one has done, and not the number. */
+/** A number as the audit log may show it: enough to recognise one's own action, but not the number. */
 export function hintOf(recipient: string): string {
   return `recipient …${recipient.slice(-2)}`
 }

@@ -61,7 +61,7 @@ export interface Retention {
   /** How many rows one step reads, at most. */
   readonly mostRows: number
   read(now: Instant): Promise<RetentionState>
-  /** Accounts that want shorter times. */
+  /** Accounts with shorter times. */
   readOwnTimes(): Promise<ReadonlyMap<AccountId, OwnTimes>>
   /**
    * Acquires the lease on sweeping for `forMs`, or extends it. False: another process sweeps. Two sweeps at once are harmless

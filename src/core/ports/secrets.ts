@@ -28,7 +28,7 @@ export class SecretUnreadable extends Error {}
  * ring is the right one, before anything is sealed with a wrong one.
  */
 export interface Canary {
-  /** The key that all is sealed with, as far as the last rotation was finished. */
+  /** The key that everything is sealed with, if the last rotation was finished. */
   readonly keyId: string
   readonly sealed: string
 }
@@ -61,12 +61,12 @@ export interface SecretRow {
  */
 export interface SecretStore {
   readKeyFacts(): Promise<KeyFacts>
-  /** Does nothing when there is one: of several that start together the first one counts. */
+  /** Does nothing when there is one already: if several start together, the first one counts. */
   addCanary(canary: Canary): Promise<void>
   replaceCanary(canary: Canary): Promise<void>
   /** The next rows after this owner, in the order of their owners. */
   listSecrets(kind: SecretKind, after: string | null, limit: number): Promise<readonly SecretRow[]>
-  /** False, and nothing is changed, when the row is not as it was read any more. */
+  /** False, and nothing is changed, when the row has changed since it was read. */
   replaceSecrets(row: SecretRow, texts: Readonly<Record<string, string>>): Promise<boolean>
   /** For the audit log. */
   noteKeyChange(action: 'add-key' | 'rotate' | 'remove-key', keyId: string, by: string): Promise<void>

@@ -2,7 +2,7 @@ import type { ConnectionId, Instant } from '../ids.ts'
 import type { StoredConnection } from './connection-service.ts'
 import type { SecretPlace } from './secrets.ts'
 
-/** What a person may want of a session: link a device by a QR code or by a code that is typed, log in again, or unlink. */
+/** What a person may request of a session: link a device by a QR code or by a code that is typed, log in again, or unlink. */
 export type SessionRequestKind = 'qr' | 'code' | 'use-here' | 'unlink'
 
 /** WhatsApp did not confirm that it has unlinked the device. */
@@ -58,7 +58,7 @@ export interface SessionRequest {
   readonly progress: SessionRequestProgress
 }
 
-/** How the session of a connection stands. */
+/** The status of a connection's session. */
 export interface StoredSessionStatus {
   /** `ready`, or what keeps it from that. */
   readonly status: string

@@ -35,7 +35,7 @@ export interface OpenedSession {
    * may have been used already (G12). The channel must reset before it connects.
    */
   readonly mustReset: boolean
-  /** Those that there are, by id. */
+  /** The entries that exist, by id. */
   read(kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
   /**
    * Commits all of it, or nothing. False when the lane has been claimed again, all lanes were held since, or the session was
@@ -56,7 +56,7 @@ export interface SessionStore {
   }): Promise<OpenedSession | null>
   /** Removes all that is stored, also what does not open. False as for `OpenedSession.write`. */
   remove(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<boolean>
-  /** What a person wants of the session, until it has ended; null: nothing, or the lane has been claimed again. */
+  /** A person's request about the session, until it has ended; null: there is none, or the lane has been claimed again. */
   findRequest(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null>
   /**
    * How far a request is, with the code that its phone must be shown. False, and nothing is written, when the request has ended

@@ -27,7 +27,7 @@ export interface WatchedLane {
   readonly head: {
     readonly sequence: Sequence
     readonly acceptedAt: Instant
-    /** What it waits for itself; null when nothing. */
+    /** What the message itself waits for; null: nothing. */
     readonly ownWait: { readonly reason: string; readonly words: string | null; readonly until: Instant | null } | null
   } | null
   readonly open: { readonly sequence: Sequence; readonly number: number; readonly startedAt: Instant } | null
@@ -82,7 +82,7 @@ export const BROKEN_PROMISE_KIND = 'bridge.broken-promise'
 /** Where it keeps the capabilities that an adapter reports, as JSON, while they differ from those stored with its connection. */
 export const CHANGED_CAPABILITIES_KIND = 'bridge.capabilities'
 
-/** A connection whose adapter says other things of itself than when it was checked. */
+/** A connection whose adapter now reports other capabilities than when it was checked. */
 export interface ChangedCapabilities {
   readonly accountId: AccountId
   readonly connectionId: ConnectionId
@@ -100,10 +100,10 @@ export interface BrokenPromises {
   readonly broken: readonly { readonly promise: string; readonly messageId: string; readonly at: Instant }[]
 }
 
-/** Under which WhatsApp Web stores until when WhatsApp lets a number write to no new recipients. */
+/** Where WhatsApp Web stores until when a number may not write to new recipients. */
 export const CONTACT_LOCK_KIND = 'whatsapp-web.first-contact-lock'
 
-/** A network lets a connection write to no new recipients for a while. */
+/** The network does not let a connection write to new recipients for a while. */
 export interface ContactLock {
   readonly accountId: AccountId
   readonly connectionId: ConnectionId
@@ -169,7 +169,7 @@ export interface Watch {
   readContactLocks(): Promise<readonly ContactLock[]>
   /** Tokens that are not deleted and end between these two times, ordered by their end. */
   readTokens(ending: { readonly from: Instant; readonly to: Instant }): Promise<readonly WatchedToken[]>
-  /** Which of these tokens were called with after their end, as the newest requests of their account show. */
+  /** Which of these tokens were used after their end, as far as the newest requests of their account show. */
   readExpiredUse(tokens: readonly WatchedToken[]): Promise<readonly ExpiredUse[]>
   /** Connections and accounts in which this share of their limit waits. May be some minutes old; null: not known yet. */
   readFullLanes(share: number, throttle: Throttle): Promise<readonly FullLane[] | null>

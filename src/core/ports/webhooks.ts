@@ -104,7 +104,7 @@ interface DeliveryFilter {
 
 /**
  * The webhooks of an account, as people see and change them. Each change is in the audit log. A webhook of another account
- * is as good as none: `webhook_unknown`. On SQLite it lives in a thread of its own, so it takes and gives plain values.
+ * is refused with `webhook_unknown`. On SQLite this runs in a thread of its own, so it takes and returns plain values.
  */
 export interface Webhooks {
   listWebhooks(accountId: AccountId): Promise<readonly WebhookView[]>
@@ -117,11 +117,11 @@ export interface Webhooks {
     changed: Partial<Pick<NewWebhook, 'url' | 'description' | 'kinds'>>,
     actor: Actor,
   ): Promise<WebhookView>
-  /** Enabled again, what waits is tried anew; while it is disabled, nothing new is kept for it. */
+  /** When it is enabled again, waiting deliveries are tried again. While it is disabled, no new ones are made. */
   setWebhookState(of: OfWebhook, state: 'enabled' | 'disabled', actor: Actor): Promise<WebhookView>
   /**
-   * The old secret signs too until the moment given. One before it that still signs is ended at once if `endsEarlier`; else
-   * refuses with `webhook_secrets_overlap`, also when another person rotates at the same time.
+   * The old secret signs as well until the given time. If an even older one still signs, it ends at once with `endsEarlier`;
+   * otherwise this refuses with `webhook_secrets_overlap`, also when another person rotates at the same time.
    */
   rotateWebhookSecret(
     of: OfWebhook,

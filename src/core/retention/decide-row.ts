@@ -1,21 +1,21 @@
 import type { Instant } from '../ids.ts'
 
 const DAY_MS = 86_400_000
-// A message that was not resolved by then will not be.
+// An unconfirmed message is kept this long for a person to resolve it.
 const UNRESOLVED_KEPT_MS = 365 * DAY_MS
 // People can see a message for at least this long after its end, however long it waited before.
 const KEPT_AFTER_END_MS = DAY_MS
 // A row from further in the future was accepted while the clock was wrong, so its age is unknown.
 const CLOCK_SLACK_MS = DAY_MS
 
-/** A message or a request, as far as its age goes. */
+/** What decides whether a message or a request is old enough. */
 interface AgingRow {
   readonly at: Instant
   /** Null while it is not finished. */
   readonly endedAt: Instant | null
   /** UNCONFIRMED and not resolved. */
   readonly isUnresolved: boolean
-  /** Something of it lies elsewhere and must go first. */
+  /** Something that belongs to it is in another table and must be deleted first. */
   readonly isInUse: boolean
 }
 
@@ -25,7 +25,7 @@ interface AgingRow {
  */
 export type Result = 'remove' | 'keep-back' | 'too-young'
 
-/** Whether a row goes. Pure. What is not finished never does. */
+/** Decides whether a row is removed. Pure. An unfinished message never is. */
 export function decideRow(row: AgingRow, { before, now }: { readonly before: Instant; readonly now: Instant }): Result {
   if (row.at > now + CLOCK_SLACK_MS) return 'keep-back'
   if (row.at >= before) return 'too-young'

@@ -9,10 +9,10 @@ const HOUR_MS = 3_600_000
 // A day's deletions in small parts, so that there is never much to do at once.
 const SWEEP_EVERY_MS = HOUR_MS
 const FIRST_AFTER_MS = 60_000
-// So it takes at most a tenth of what one processor, or the database, can do, however much there is to delete.
+// The rest after a step, in times of its duration: deleting takes at most a tenth of one processor or of the database.
 const REST_TIMES = 10
 const LEAST_REST_MS = 5
-/** After so long without a sweep the next one is announced a day ahead: otherwise a clock that jumped would delete everything. */
+/** After this long without a sweep the next one is announced a day ahead: otherwise a clock that jumped would delete everything. */
 const LONG_PAUSE_MS = 7 * 24 * HOUR_MS
 export const NOTIFIED_BEFORE_MS = 24 * HOUR_MS
 

@@ -204,12 +204,12 @@ function requests(facts: Facts, name: string): string {
   return Number(facts.text(name)) === 1 ? '1 request was' : `${facts.count(name)} requests were`
 }
 
-/** The network's own words may name what must not leave the house: they stay on the page of the connection. */
+/** The network's own words may contain what must not leave the installation. Only the page of the connection shows them. */
 function reason(facts: Facts): string {
   return explained(facts).cause
 }
 
-/** A limit for new recipients alone says nothing of what waits. */
+/** An alarm about a limit for new recipients has no count of waiting messages. */
 function reasonAndWaiting(facts: Facts): string {
   return facts.has('waiting') ? `${reason(facts)} ${waiting(facts)}.` : reason(facts)
 }

@@ -97,7 +97,7 @@ export function checkBrokenPromises({ accountId, connectionId, number, broken }:
   }
 }
 
-/** None for what people need not know. */
+/** Empty if people need not know of it. */
 export function checkChangedCapabilities({
   accountId,
   connectionId,
@@ -121,7 +121,7 @@ export function checkChangedCapabilities({
   ]
 }
 
-/** Known recipients go on, so it is no more than a warning. */
+/** Only a warning, because messages to known recipients are still sent. */
 export function checkContactLock({ accountId, connectionId, number, channel, since, until }: ContactLock): Finding {
   return {
     kind: 'number_restricted',

@@ -11,9 +11,9 @@ const OFFLINE_AFTER_MS = 120_000
 /** An alarm about the age of a head stays until it is clearly younger than that. */
 const OLDEST_KEPT_SHARE = 0.5
 
-/** What a lane waits for that is not its connection's doing. */
+/** Reasons of waiting that the connection did not cause. */
 const NOT_THE_CONNECTIONS: ReadonlySet<string> = new Set(['all_deferred', 'pace', 'quiet_hours'])
-/** What keeps a session from sending has an alarm of its own, which says more. */
+/** Reasons that keep a session from sending. They have an alarm of their own, which says more. */
 const KIND_OF_WAIT: ReadonlyMap<string, AlarmKind> = new Map([
   ['device_unlinked', 'device_unlinked'],
   ['session_taken', 'session_taken'],
@@ -26,7 +26,7 @@ export const CONNECTION_ALARMS: ReadonlySet<AlarmKind> = new Set(['connection_of
 /** The words of these waits are Nuncio’s own: how much of an allowance is used. */
 const COUNTED_BY_NUNCIO: ReadonlySet<string> = new Set(['new_recipients'])
 
-/** The alarms about the whole installation speak of these. */
+/** Reasons that alarms about the whole installation report. */
 const OF_THE_INSTALLATION: ReadonlySet<string> = new Set(['service_stopped', 'database_went_back'])
 
 export interface LaneContext {
@@ -60,7 +60,7 @@ function checkStall(lane: WatchedLane, { mark, measure, callBudgetMs, now }: Lan
   if (lane.state !== 'active') return null
   const why = whyStalled(lane)
   if (why === null) return null
-  // Up to here it is explained.
+  // Until then its wait has an explanation.
   const mayWaitUntil = why === 'call_open' ? (lane.open?.startedAt ?? now) + callBudgetMs : (lane.until ?? 0)
   if (now - Math.max(mark.since, mayWaitUntil) < STALLED_AFTER_MS) return null
   const { host = null, pid = null } = lane.holder ?? {}

@@ -3,13 +3,13 @@ import type { ExpiredUse, WatchedToken } from '../ports/watch.ts'
 import type { Finding } from './alarm.ts'
 
 const DAY_MS = 86_400_000
-/** The longest time before its end at which a token is warned of. */
+/** The longest time before its end at which there is a warning about a token. */
 export const TOKEN_WARNED_MS = 7 * DAY_MS
 // A token that was made for a week is no reason for a warning on its first day.
 const WARNED_SHARE = 5
-/** For so long after their end tokens are watched that are still called with. */
+/** How long after its end a token is watched for callers that still use it. */
 export const EXPIRED_WATCHED_MS = 30 * DAY_MS
-// A caller that comes once a day is one, too.
+// Long enough to see a caller that comes once a day.
 const CALLED_LATELY_MS = DAY_MS
 const IN_USE_MS = 30 * DAY_MS
 

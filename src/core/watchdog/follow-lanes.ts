@@ -6,9 +6,9 @@ import type { OpenAlarm } from './alarm.ts'
 export interface LaneMark {
   /** Another one as soon as the lane has moved in any way. */
   readonly mark: string
-  /** When it was first seen so. */
+  /** When it was first seen in this state. */
   readonly since: Instant
-  /** When it was last seen to wait for something that its owner has set. Its head is not blamed for the time before. */
+  /** When it was last seen to wait for its owner's settings. The time before that does not count against its head. */
   readonly heldUntil: Instant
 }
 
@@ -18,7 +18,7 @@ const SET_BY_PEOPLE: ReadonlySet<string> = new Set(['paused', 'quiet_hours', 'pa
 
 /** Whether the lane waits for nothing but what its owner, or a person, has set. */
 function waitsAsSet({ reason, policy }: Pick<WatchedLane, 'reason' | 'policy'>): boolean {
-  // Between two waits for its pace a lane is on its way for a moment.
+  // Between two waits for its pace a lane sends for a moment.
   return SET_BY_PEOPLE.has(reason) || (policy.leastGapMs > 0 && moves({ reason }))
 }
 

@@ -50,7 +50,7 @@ interface WatchLimits {
   readonly diskFreeShare: number
 }
 
-/** How things stand, for metrics. */
+/** Figures for metrics. */
 export interface WatchState {
   readonly alarms: readonly OpenAlarm[]
   readonly disks: readonly DiskRoom[]
@@ -162,7 +162,7 @@ export class Watchdog {
     this.#cancel = this.#parts.clock.after(delayMs, () => {
       this.#checking = this.check()
         .catch((error: unknown) => {
-          // Nothing was seen meanwhile: a lane that stands as it stood before has not been seen to stand still.
+          // Nothing was seen since the last check, so a lane with the same state may have moved in between.
           this.#marks = new Map()
           this.#parts.journal.record({ event: 'storage.unavailable', error })
         })
@@ -252,7 +252,7 @@ export class Watchdog {
     return kind === 'disk_filling' && facts['host'] === this.#parts.host
   }
 
-  /** What is another machine's is for that one to clear. */
+  /** An alarm about another machine is cleared by the process there. */
   async #settle(findings: readonly Finding[], mine: readonly OpenAlarm[]): Promise<void> {
     const { watch, clock, journal } = this.#parts
     const now = clock.now()
@@ -284,7 +284,7 @@ export class Watchdog {
   }
 }
 
-/** The whole number is restricted, which is worse. */
+/** Whether another finding of the same kind is raised for the same connection: its whole number is restricted, which is worse. */
 function isReported({ kind, object }: Finding, findings: readonly Finding[]): boolean {
   return findings.some((other) => other.raises && other.kind === kind && other.object === object)
 }

@@ -26,8 +26,8 @@ export interface AuditFilter {
 /** What people did. It only ever grows. */
 export interface AuditLog {
   /**
-   * Of one account, newest first, those before that sequence: also what its members did to themselves and how they
-   * signed in, but nothing that concerns other accounts.
+   * The entries of one account before that sequence, newest first. Also what its members did to themselves and how they signed
+   * in, but nothing that concerns other accounts.
    */
   list(wanted: {
     readonly accountId: AccountId
@@ -36,7 +36,7 @@ export interface AuditLog {
     readonly filter: AuditFilter
   }): Promise<readonly AuditEntry[]>
   noteExport(accountId: AccountId, filter: Readonly<Record<string, unknown>>, by: Actor): Promise<void>
-  /** What changed nothing, such as a sign-in that failed. */
+  /** Notes an event that changed nothing, such as a failed sign-in. */
   note(
     what: {
       readonly action: string

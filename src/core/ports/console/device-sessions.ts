@@ -28,16 +28,16 @@ export interface DeviceSessionView extends StoredSessionStatus {
 }
 
 /**
- * The sessions of connections that are linked devices: what people see and want of them. The worker that holds the lane carries
- * it out. Everything is of one account, as in `LaneViews`.
+ * The sessions of connections that are linked devices: what people see of them, and their requests. The worker that holds the
+ * lane carries a request out. Everything is of one account, as in `LaneViews`.
  */
 export interface DeviceSessions {
   /** Null: nothing is known of it yet, and no device is linked. */
   read(of: OfConnection): Promise<DeviceSessionView | null>
   /**
-   * Begins a request; one of the same person takes the place of the one before. Refuses with `session_request_running` while
-   * another person watches another, `number_not_linked` when there is no session to log in or to unlink, and `links_exhausted`
-   * when devices were linked too often in the last hour.
+   * Begins a request, which replaces an earlier one of the same person. Refuses with `session_request_running` while another
+   * person watches another request, with `number_not_linked` when there is no session to log in or to unlink, and with
+   * `links_exhausted` when devices were linked too often in the last hour.
    */
   request(of: OfConnection, kind: SessionRequestKind, actor: Actor): Promise<SessionRequestView>
   /** Keeps it going for another minute. Refuses with `session_request_unknown` when another one took its place. */
@@ -46,6 +46,6 @@ export interface DeviceSessions {
   cancel(of: OfConnection, id: string, actor: Actor): Promise<void>
 }
 
-/** When its links may begin anew: see `links_exhausted`. */
+/** When a device may be linked again: see `links_exhausted`. */
 export const MOST_LINKS_PER_HOUR = 10
 export const LINKS_COUNTED_MS = 3_600_000

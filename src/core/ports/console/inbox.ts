@@ -11,7 +11,7 @@ interface SandboxView {
   readonly lastAt: Instant | null
 }
 
-/** A connection, and the account that asks for it: one of another account does not exist. */
+/** A connection, and the account that asks. A connection of another account is treated as if it did not exist. */
 export interface OwnConnection {
   readonly accountId: AccountId
   readonly connectionId: ConnectionId
@@ -52,7 +52,7 @@ export interface DeliveredMedia {
   readonly sizeBytes: number | null
   readonly mime: string | null
   readonly sha256: string | null
-  /** False: no copy was kept. True is no promise that it still lies there, or on this machine. */
+  /** False: no copy was kept. True: there was one, but it may have been deleted, or lie on another machine. */
   readonly isCopied: boolean
 }
 
@@ -66,7 +66,7 @@ export interface DeliveryView {
   readonly type: MessageType
   readonly text: string | null
   readonly media: DeliveredMedia | null
-  /** How its message stands now; null when the message is kept no more. */
+  /** The current state of its message; null when the message is no longer kept. */
   readonly state: MessageState | null
   readonly requestId: string | null
 }
@@ -91,7 +91,7 @@ export interface DeliveryTimeline extends DeliveryView {
   /** The sender number. */
   readonly connection: string
   readonly to: string
-  /** The request's body as it came; null when it is kept no more. */
+  /** The request's body as it came; null when it is no longer kept. */
   readonly body: string | null
   readonly acceptedAt: Instant | null
   readonly publishedAt: Instant | null

@@ -38,7 +38,7 @@ export interface MeasuredPace {
 export const LANE_GROUPS = ['problem', 'paused', 'waiting', 'ready'] as const
 export type LaneGroup = (typeof LANE_GROUPS)[number]
 
-/** A connection with how its lane stands: what takes long to count is not counted. */
+/** A connection with the status of its lane. What takes long to count is not counted. */
 export interface LaneOverview {
   readonly id: ConnectionId
   readonly number: string
@@ -93,7 +93,7 @@ export interface WaitingMessageView {
   readonly position: number
   /** The deferred message to the same recipient that it waits for. */
   readonly behind: EarlierMessage | null
-  /** What it waits for itself. */
+  /** What the message itself waits for. */
   readonly wait: OwnWait | null
 }
 
@@ -120,7 +120,7 @@ export interface LanePage {
   readonly next: string | null
 }
 
-/** Where a message stands that waits or is being sent, and what it waits for. */
+/** The place of a message that waits or is being sent, and what it waits for. */
 export interface WaitingPlace {
   readonly id: MessageId
   readonly connectionId: ConnectionId
@@ -128,7 +128,7 @@ export interface WaitingPlace {
   readonly isOpen: boolean
   /** 1 is the head of the lane. Null: it stands further back than is counted. */
   readonly position: number | null
-  /** What it waits for itself, or what stops its lane: a code of core/reasons.ts. Null: nothing but those before it. */
+  /** What the message itself waits for, or what stops its lane: a code of core/reasons.ts. Null: only the messages before it. */
   readonly wait: OwnWait | null
   /** The deferred message to the same recipient that it waits for. */
   readonly behind: EarlierMessage | null
@@ -163,8 +163,8 @@ export interface OfMessage {
 }
 
 /**
- * Connections and their lanes, as the console shows and changes them. Everything is of one account: what is another's is
- * refused as what does not exist, with `connection_unknown` or `message_unknown`. Each change is one transaction that
+ * Connections and their lanes, as the console shows and changes them. Everything is of one account: what belongs to another
+ * is refused as if it did not exist, with `connection_unknown` or `message_unknown`. Each change is one transaction that
  * also writes the audit log, and a running service notices it at once. An unknown cursor starts from the beginning.
  */
 export interface LaneViews {
@@ -182,8 +182,8 @@ export interface LaneViews {
   /** What waits: the deferred messages, and twenty others from the cursor on. */
   listWaiting(of: OfConnection, after: string | null): Promise<LanePage>
   /**
-   * What the oldest message waits for that waits for something of its own, until the first of these goes on; null: none does, or
-   * there is no such connection.
+   * What the oldest deferred message waits for, and when the first of all deferred ones goes on; null: none is deferred, or there
+   * is no such connection.
    */
   findOldestWait(of: OfConnection): Promise<OwnWait | null>
   /** The places of those messages that wait or are being sent. Ids of another account are left out. */
@@ -193,11 +193,11 @@ export interface LaneViews {
   /** Refuses with `connection_changed`, as `Administration` does. */
   changeSettings(of: OfConnection, change: ConnectionChange, actor: Actor): Promise<void>
   /**
-   * Ends the wait that the lane is in, so that it tries at once. Refuses with `lane_not_waiting` when it is in none that
-   * a person may end.
+   * Ends the wait of the lane, so that it tries at once. Refuses with `lane_not_waiting` when there is no wait that a person
+   * may end.
    */
   endWait(of: OfConnection, actor: Actor): Promise<void>
-  /** Lets a backlog drain that waits for a person. Refuses with `lane_not_waiting` when none does. */
+  /** Approves a backlog that waits for a person, so that it is sent. Refuses with `lane_not_waiting` when none waits. */
   confirmBacklog(of: OfConnection, actor: Actor): Promise<void>
   /** An `upTo` for `cancelWaiting`: the last one that was accepted before a time; null when there is none. */
   findLastBefore(of: OfConnection, before: Instant): Promise<string | null>

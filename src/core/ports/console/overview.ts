@@ -3,7 +3,7 @@ import type { Actor, HoldView } from '../administration.ts'
 
 export type OverviewRange = '1h' | '24h' | '7d' | '30d'
 
-/** How many, by what became of them. `waiting` is also what is being sent, `published` also what was delivered or read. */
+/** Counts by result. `waiting` includes what is being sent, `published` what was delivered or read. */
 export interface Tallies {
   readonly published: number
   readonly waiting: number
@@ -43,7 +43,7 @@ export interface AttentionGroup {
   readonly latestAt: Instant
 }
 
-/** Up to when something was seen that needs attention. What is newer shows it again. */
+/** Until when a person has seen something that needs attention. Anything newer shows it again. */
 export interface AttentionSeen {
   readonly until: Instant
   readonly by: string
@@ -68,7 +68,7 @@ export interface FirstSteps {
   readonly connection: boolean
   readonly token: boolean
   readonly message: boolean
-  /** Of those that are done: whether the first start did it. */
+  /** Whether the first start has done a step, and not a person. */
   readonly byFirstStart: { readonly connection: boolean; readonly token: boolean }
 }
 
@@ -110,7 +110,7 @@ export interface WantedOverview {
   readonly range: OverviewRange
   /** Bars and totals of this connection alone; null: of all. */
   readonly connectionId: ConnectionId | null
-  /** Where the reader is, as in the IANA database, so that each day begins at their midnight; null: not known. */
+  /** The reader's time zone, as in the IANA database, so that each day begins at their midnight; null: not known. */
   readonly timeZone: string | null
   /** Minutes that the reader's clock is ahead of UTC now: for a place that is not known. */
   readonly offsetMinutes: number
@@ -130,10 +130,9 @@ export interface SentCount {
 }
 
 /**
- * An account at a glance. Bars and totals of hours with very much in them were counted a while ago (`countedAt`), because
- * nothing here takes longer the more messages there are; all else is as it stands now. Reads in no one transaction: two
- * facts of one answer may differ slightly in time. A request speeds up the counting for a while. Nothing of another account is
- * returned: a connection of another account has no data.
+ * An account at a glance. Nothing here takes longer the more messages there are, so bars and totals of very full hours were
+ * counted a while ago (`countedAt`); all else is current. Reads are not in one transaction: two facts of one answer may
+ * differ slightly in time. A request speeds up the counting for a while. A connection of another account has no data.
  */
 export interface Overview {
   readOverview(wanted: WantedOverview): Promise<OverviewView>

@@ -74,7 +74,7 @@ export interface LinkView {
   readonly id: string
   readonly kind: LinkKind
   readonly expiresAt: Instant
-  /** Of the person it is for; null for a setup link. */
+  /** The e-mail of the person it is for; null for a setup link. */
   readonly email: string | null
   readonly account: string | null
   readonly role: Role | null
@@ -106,7 +106,7 @@ export interface Persons {
 
   /** How long it lives follows from its kind. A new link makes older ones for the same purpose useless: for the password of the same person, or for the same e-mail in the same account. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
   createPersonLink(link: NewLink, by: Actor): Promise<LinkView>
-  /** Null when it is unknown, used, withdrawn, too old, or its maker is no longer an owner: which of these it is, is not said. */
+  /** Null when it is unknown, used, withdrawn or too old, or its maker is no longer an owner. Which of these is not revealed. */
   findPersonLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
   /** Makes the first person, owner of the first account, and returns their id. Refuses with `link_dead`. */
   setUp(sha256: Buffer, person: NewPerson, by: Actor): Promise<string>
@@ -142,7 +142,7 @@ interface PasskeyView {
   readonly lastUsedAt: Instant | null
 }
 
-/** A passkey as the library that checks it wants to see it. */
+/** A passkey as the library needs it to check an answer. */
 export interface Passkey {
   readonly id: string
   readonly personId: string
@@ -195,7 +195,7 @@ export interface Factors {
   /** For a person who has lost all factors. Ends all their sessions. */
   removeAllFactors(personId: string, by: Actor): Promise<void>
 
-  /** Instead of all before. */
+  /** Replaces all earlier codes. */
   replaceRecoveryCodes(personId: string, sha256s: readonly Buffer[], by: Actor): Promise<void>
   /** True once for each code. */
   spendRecoveryCode(personId: string, sha256: Buffer, by: Actor): Promise<boolean>

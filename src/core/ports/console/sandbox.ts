@@ -10,7 +10,7 @@ interface SandboxCommandText {
 /** A copy of delivered media, open for reading. */
 export interface OpenCopy {
   readonly sizeBytes: number
-  /** Found by looking at the bytes just now, never by a name. */
+  /** Detected from the bytes when it was opened, never from a name. */
   readonly mime: string
   /** The bytes from the one position to the other, both included. Closes the copy at its end. */
   read(from: number, to: number): AsyncIterable<Uint8Array>
@@ -31,6 +31,6 @@ export interface SandboxShow {
   openCopy(messageId: MessageId): Promise<OpenCopy | null>
   /** Deletes the copy that lies on this machine. Harmless when there is none. */
   removeCopy(messageId: MessageId): Promise<void>
-  /** As if its recipient had read it now: its network reports that within seconds. Harmless twice. */
+  /** Has the sandbox report that the recipient has read it now, within seconds. Harmless twice. */
   markRead(delivery: ReadDelivery): Promise<void>
 }

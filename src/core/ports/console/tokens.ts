@@ -18,7 +18,7 @@ export interface TokenRow {
   /** The first 8 characters after `nco_`. */
   readonly prefix: string
   readonly events: readonly TokenEvent[]
-  /** What it is bound to; null: to all connections of the account. */
+  /** The connections it is bound to; null: all of the account. */
   readonly connections: readonly TokenConnection[] | null
   /** Null: it may be used from anywhere. */
   readonly sourceRanges: readonly string[] | null
@@ -48,13 +48,13 @@ export interface TokenDetails extends TokenRow {
 
 export interface TokenRows {
   readonly items: readonly TokenRow[]
-  /** To be given back for the rows behind these; null: there are none. */
+  /** The cursor of the next page; null: there is none. */
   readonly next: string | null
   /** How many of the account are in each tab. */
   readonly counts: Readonly<Record<TokenTab, number>>
 }
 
-/** How often one caller used a token: a caller is an address and what it calls itself. */
+/** How often one caller used a token. A caller is an address and a user agent. */
 export interface TokenCaller {
   readonly tokenId: TokenId
   readonly address: string | null
@@ -76,7 +76,7 @@ export interface TokenUse {
   readonly callers: readonly TokenCaller[]
 }
 
-/** How many of the requests of a token were alike. */
+/** How many requests of a token had the same connection and the same result. */
 export interface TokenActivityEntry {
   /** The sender number; null of a request that made no message. */
   readonly number: string | null
@@ -101,7 +101,7 @@ interface Rotation {
   readonly prefix: string
 }
 
-/** What the console shows of tokens and does with them, beside creating and deleting: those are of Administration. */
+/** What the console shows of tokens and does with them. Creating and deleting are in `Administration`. */
 export interface TokenViews {
   /** Newest first, at most 50. A `after` that is no cursor begins at the newest. */
   listTokenRows(
