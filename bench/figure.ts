@@ -1,6 +1,6 @@
 import type { EngineName } from './engine.ts'
 
-/** What design.md asks for. */
+/** The figure that must be reached. */
 export type Reach = { readonly atLeast: number } | { readonly atMost: number }
 
 /** One thing that was measured. */

@@ -17,7 +17,7 @@ export interface Blocked {
   readonly kind: 'blocked'
   readonly by: 'lane' | 'token'
 }
-/** Its key named a message that was just deleted. */
+/** The request's key named a message that was just deleted. */
 interface Undecided {
   readonly kind: 'undecided'
 }
@@ -44,7 +44,7 @@ export interface DoneBatch {
   readonly tookUs: number
 }
 
-/** One batch, as `accept_requests` is given it. Positions count from 1, as in SQL. */
+/** One batch, as `accept_requests` gets it. Positions count from 1, as in SQL. */
 interface Batch {
   readonly connection: FencedConnection
   readonly lockPolicy: LockPolicy
@@ -225,7 +225,7 @@ function readException({ outcome, repeated_id, repeated_state }: Exception) {
   }
 }
 
-/** Remembers the token and the target of each accepted message: nothing speaks against them. */
+/** Caches the token and the target of each accepted message as authorized. */
 function learn(
   rights: AuthorizationCache,
   { batch, reply, results }: { batch: Batch; reply: Reply; results: readonly BatchResult[] },

@@ -27,7 +27,7 @@ export type IntakeLimits = BacklogLimits
 interface PostgresIntakeParts {
   /** Each carries one accepting batch at a time. */
   readonly connections: readonly FencedConnection[]
-  /** For what must be known before a request can be checked. */
+  /** For the queries that must be answered before a request can be checked. */
   readonly lookUps: PgConnection
   /** For the API log, and for work that no caller waits for. */
   readonly background: PgConnection
@@ -156,8 +156,8 @@ interface Commit {
 }
 
 /**
- * What people want to know of acceptances and nothing depends on: how long the commits took, and when tokens were last
- * used. Written a moment later and for many at once, so that no acceptance waits for it.
+ * Facts about acceptances for people, on which nothing depends: how long the commits took, and when tokens were last used.
+ * Written a moment later and for many at once, so that no acceptance waits for it.
  */
 class AcceptStatsWriter {
   readonly #pgConnection: PgConnection

@@ -9,15 +9,15 @@ const KNOWN_FOR_MS = 5_000
 /** The tokens and targets of a batch, each once. Their names contain the account. */
 interface Asked {
   readonly tokens: readonly string[]
-  /** A sender, and what type of message it is to carry. */
+  /** A sender, and the type of the message that it is to send. */
   readonly targets: readonly string[]
 }
 
-/** Nothing speaks against any of these, if `rights` still has this version and it is before `until`. */
+/** These are all authorized, if `rights` still has this version and the time is before `until`. */
 export interface Known {
   readonly version: string
   readonly until: Instant
-  /** Of each target. */
+  /** The connection of each target. */
   readonly connections: readonly ConnectionId[]
 }
 
@@ -25,8 +25,8 @@ export interface Known {
  * What the database has authorized already, so that it need not look it up again for each batch; that saves a sixth of accepting.
  * Never trusted by itself: every commit that changes a right also changes the version in `rights`, and the database compares it (G7).
  *
- * Only tokens and targets that nothing speaks against are cached. Tokens that are bound to connections are not cached, because the
- * target decides as well.
+ * Only authorized tokens and targets are cached. Tokens that are bound to connections are not cached, because the target decides as
+ * well.
  */
 export class AuthorizationCache {
   readonly #clock: Clock
@@ -59,7 +59,7 @@ export class AuthorizationCache {
     return { version: this.#version, until, connections }
   }
 
-  /** The version by which the database decided on what is noted next. */
+  /** The version of `rights` by which the database authorized what is cached next. */
   begin(version: string): void {
     const isFull = this.#ends.size + this.#connections.size > this.#most
     if (version === this.#version && !isFull && !this.#isOld()) return

@@ -5,10 +5,10 @@ import { Batcher } from '../connection/batcher.ts'
 import { bigintArray, textArray } from '../connection/binary-arrays.ts'
 import type { PgConnection, Query } from '../connection/pg-connection.ts'
 
-/** Up to here the count is exact. It keeps a core busy for 10 to 25 ms; five times as many held up all who accept beside it. */
+/** Up to this number the count is exact. It keeps a core busy for 10 to 25 ms; five times as many delayed all other acceptances. */
 export const COUNTED_UP_TO = 20_000
 
-// Counting costs the database about 0.1 µs a row, so it is asked the less often the more there is to count.
+// Counting costs the database about 0.1 µs a row, so large backlogs are counted less often.
 const REST_PER_ROW_MS = 0.004
 const COUNT_AGAIN_AFTER_MS = 250
 const COUNT_FULL_AGAIN_AFTER_MS = 1_000
@@ -109,7 +109,7 @@ export class Backlog {
     }
   }
 
-  /** So that a caller that retries a second later meets a fresh count. */
+  /** Counts again after the delay, so that a caller that retries a second later gets a fresh count. */
   #plan(counted: Counted, delayMs: number): void {
     if (counted.isPlanned || delayMs === Number.POSITIVE_INFINITY) return
     counted.isPlanned = true
@@ -125,7 +125,7 @@ export class Backlog {
     if (estimate.countAgainAt(acceptingProcesses()) > clock.monotonic()) return
     this.#count(counted).then(
       (count) => estimate.endCount(count),
-      // The old count has to do; the next question tries again.
+      // The old count stays in use. The next query of it counts again.
       () => estimate.endCount(null),
     )
   }

@@ -17,7 +17,7 @@ const NOTHING_FULL: FullCounts = { connections: new Map(), accounts: new Map() }
 
 interface FullCountParts {
   readonly query: Query
-  /** See `countOn` of waiting-count.ts. */
+  /** See `countOn` in `backlog.ts`. */
   readonly count: (steps: readonly CountStep[], withinMs: number) => Promise<readonly CountPart[]>
   /** About how much waits in all. */
   readonly waiting: () => number

@@ -15,7 +15,7 @@ export interface BatcherOptions<Given, Result> {
   readonly mostPerBatch: number
   /** From twice as many on, several free connections share the queue. Otherwise one takes it all. */
   readonly minPerConnection?: number
-  /** While a batch that began less than so long ago is on its way, fewer than `minPerConnection` wait for it to end. */
+  /** Fewer than `minPerConnection` wait for the end of a running batch that began less than this long ago. */
   readonly lingerMs?: number
   /** How large each of them is. A batch has at most so much, unless a single one has more. */
   readonly size?: { readonly of: (given: Given) => number; readonly mostPerBatch: number }

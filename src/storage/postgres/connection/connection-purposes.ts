@@ -4,7 +4,7 @@ interface Purpose {
   readonly why: string
 }
 
-/** The connections that a process keeps open, by what follows `nuncio` in their `application_name`. */
+/** The connections that a process keeps open. A key follows `nuncio` in the `application_name` of its connection. */
 export const PURPOSES = {
   accept: { count: 2, why: 'Accepts messages. While one batch is flushed to disk, the next one is written.' },
   'look-ups': { count: 1, why: 'Finds tokens and idempotency keys: a request is not accepted before.' },

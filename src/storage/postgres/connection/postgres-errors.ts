@@ -4,14 +4,14 @@ import { Refusal } from '../../../core/refusals.ts'
 /**
  * What an error says about what was asked.
  *
- * - `connect`: there was no connection, so nothing was asked.
+ * - `connect`: there was no connection, so no statement was sent.
  * - `unknown`: the result of the commit is unknown.
  *
  * Of all others nothing was written:
  *
  * - `contended`: another transaction held a lock for too long, or both waited for each other. The same may succeed now.
  * - `full`: the server is out of room, memory or connections.
- * - `used-up`: so are its numbers for transactions, until it has been vacuumed.
+ * - `used-up`: the server has no numbers for transactions left until it has been vacuumed.
  * - `read-only`: a standby, or a server that is set to read only.
  * - `unverified`: the connection leads to another server than before, which was not verified yet.
  * - `denied`: the role lacks a right that it had, or will be given.

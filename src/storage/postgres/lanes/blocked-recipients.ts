@@ -43,9 +43,9 @@ interface Parts {
 }
 
 /**
- * The recipients that are not to be written to. Which accounts block any is polled, and what was polled more than a second ago is not
- * used: the query then waits for a poll. In those accounts each recipient is looked up by its key, all of one turn in one statement.
- * An answer that took a second is not used either.
+ * The recipients that must get no message. It polls which accounts block any recipient, and waits for a new poll if the last one is
+ * more than a second old. In those accounts each recipient is looked up by its key, all of one turn in one statement. An answer that
+ * took a second is not used either.
  */
 export class PostgresBlockedRecipients implements BlockedRecipients {
   readonly #parts: Parts

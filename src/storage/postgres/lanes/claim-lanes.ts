@@ -80,7 +80,7 @@ export class LaneClaims {
     return [...claimed.values()]
   }
 
-  /** Those that ask in one turn share a statement. Null when the claim has been taken over. */
+  /** Calls of one turn share a statement. Null when the claim has been taken over. */
   inspect({ connectionId, epoch }: HeldLane): Promise<ClaimedLane | null> {
     return this.#inspections.submit({ connectionId, epoch })
   }
@@ -115,7 +115,7 @@ export class LaneClaims {
     return free === '' ? [] : (free.split(',') as ConnectionId[]).reverse()
   }
 
-  /** A lane that cannot be read keeps no other from being claimed: returned is what was met there, or null. */
+  /** A lane that cannot be read does not stop the claim of others. Returns its error, or null. */
   async #takeInto(
     claimed: Map<ConnectionId, ClaimedLane>,
     worker: WorkerId,

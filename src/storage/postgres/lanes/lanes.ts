@@ -83,7 +83,7 @@ export class PostgresLanes implements Lanes {
     }
   }
 
-  /** The heartbeat of a process whose dispatcher, if it has one, does not beat for it. */
+  /** Renews the lease of a process without a dispatcher, or whose dispatcher does not renew it. */
   async renewLease(): Promise<void> {
     await this.heartbeat(this.#parts.worker.id, LEASE_MS)
   }
