@@ -50,7 +50,7 @@ export function megabytes(least: number, most: number): SettingKind<number> {
   })
 }
 
-export const yesOrNo: SettingKind<boolean> = kind('true or false', (text) =>
+export const trueOrFalse: SettingKind<boolean> = kind('true or false', (text) =>
   text === 'true' ? true : text === 'false' ? false : null,
 )
 

@@ -20,8 +20,8 @@ import {
   ROLES,
   roleList,
   secretText,
+  trueOrFalse,
   wholeNumber,
-  yesOrNo,
 } from './setting-kinds.ts'
 import { whatsAppWebUrl } from './whatsapp-web-url.ts'
 import { whatsAppWebVersion } from './whatsapp-web-version.ts'
@@ -128,7 +128,7 @@ export const SETTINGS = {
   }),
   consolePlainHttp: setting({
     name: 'NUNCIO_CONSOLE_PLAIN_HTTP',
-    kind: yesOrNo,
+    kind: trueOrFalse,
     default: 'false',
     purpose:
       'Opens the console over plain http to other machines, too, and not to this one alone; only for a network that you trust.',
@@ -139,7 +139,7 @@ export const SETTINGS = {
   }),
   quietFirstStart: setting({
     name: 'NUNCIO_QUIET_FIRST_START',
-    kind: yesOrNo,
+    kind: trueOrFalse,
     default: 'false',
     purpose:
       'Starts print neither a token nor the link for the first owner, and make none: they print the commands for them. For a service whose output is kept in a log.',
@@ -303,7 +303,7 @@ export const SETTINGS = {
   }),
   sandboxMayCrash: setting({
     name: 'NUNCIO_SANDBOX_MAY_CRASH',
-    kind: yesOrNo,
+    kind: trueOrFalse,
     default: 'false',
     purpose: 'Lets the sandbox recipient 15550100008 kill the service in mid-attempt, to try out what a crash does.',
     warning: (mayCrash) =>
