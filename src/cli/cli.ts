@@ -14,7 +14,7 @@ const WRITTEN_AT_ONCE = 65_536
 /** What every command works with: its surroundings, and the few things all commands do with them. */
 export class Cli {
   readonly surroundings: Environment
-  /** Set by a command that answered but has bad news. */
+  /** Set by a command that has printed its answer but must exit with 1. */
   exitCode = 0
 
   constructor(surroundings: Environment) {

@@ -46,7 +46,7 @@ export interface Environment {
   readonly examine: (request: Omit<ExamineRequest, 'program'>) => AsyncIterable<Finding>
   readonly verify: (request: VerifyRequest) => Promise<Verified>
   readonly verifyAdapter: (request: VerifyAdapterRequest) => AsyncIterable<CaseResult>
-  /** All of it, for what must not stand on the command line. */
+  /** Reads standard input to its end, for what must not be on the command line. */
   readonly readInput: () => Promise<string>
   /** As text. Rejects as Node does, and with a refusal for what is no UTF-8. */
   readonly readFile: (path: string) => Promise<string>
@@ -54,7 +54,7 @@ export interface Environment {
   readonly ask: ((asked: { readonly question: string; readonly isHidden: boolean }) => Promise<string>) | null
   /** Starts an adapter in this process, which then goes on until it is stopped. */
   readonly runAdapter: (name: string, given: readonly string[]) => void
-  /** Calls `stop` once when a person interrupts (Ctrl+C), instead of ending at once. Returns what takes that back. */
+  /** Calls `stop` once when a person interrupts (Ctrl+C), instead of ending at once. Returns a function that undoes this. */
   readonly onInterrupt: (stop: () => void) => () => void
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>
 }

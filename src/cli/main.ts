@@ -11,7 +11,7 @@ if (isNodeTooOld()) {
   process.exit(1)
 }
 
-// What is made from here on is for this user alone, whichever folder it lies in.
+// From here on new files are readable by this user only, in whatever folder.
 process.umask(0o077)
 // Node would open its debugger for every user of this machine.
 process.on('SIGUSR1', () => {})

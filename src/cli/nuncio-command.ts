@@ -8,7 +8,7 @@ export class NuncioCommand extends Command {
     return new NuncioCommand(name)
   }
 
-  /** A command that only holds others. */
+  /** Adds a command that only contains others. */
   group(name: string, description: string): NuncioCommand {
     return this.command(name).description(description).helpCommand(false)
   }

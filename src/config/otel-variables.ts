@@ -2,11 +2,11 @@ import { baseUrl, headerPairs, type Parsed } from './setting-kinds.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A variable that other programs of the machine read, too. Where it does not fit it is not used, and a warning says so. */
+/** A variable that other programs of the machine also read. If we cannot use its value, it is ignored with a warning. */
 export interface SharedVariable<T> {
   readonly name: `OTEL_${string}`
   readonly parse: (text: string) => Parsed<T>
-  /** Whether it counts beside these others. */
+  /** Whether it is used beside these other variables. */
   readonly counts: (environment: Environment) => boolean
 }
 

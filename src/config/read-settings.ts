@@ -134,7 +134,7 @@ interface Shared {
 
 const NOT_SHARED: Shared = { found: null, warning: null }
 
-/** What is meant for all programs of the machine must not keep this one from starting. */
+/** A variable that is meant for all programs of the machine must not keep this one from starting. */
 function findShared(entry: Setting<unknown>, { environment, envFile, commandLine }: SettingTexts): Shared {
   const given = { ...envFile, ...environment, ...commandLine }
   const variable = entry.shared?.find(({ name, counts }) => environment[name]?.trim() && counts(given))
@@ -169,7 +169,7 @@ function findSmallSpool(values: Partial<SettingValues>): SettingProblem | null {
 }
 
 function findHalfTls({ tlsCertFile, tlsKeyFile, publicUrl }: Partial<SettingValues>): SettingProblem[] {
-  // Undefined: it is wrong by itself.
+  // Undefined: the setting itself is wrong.
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return []
   const [cert, key] = [SETTINGS.tlsCertFile.name, SETTINGS.tlsKeyFile.name]
   if ((tlsCertFile === null) !== (tlsKeyFile === null)) {

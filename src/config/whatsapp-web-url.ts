@@ -3,13 +3,13 @@ import { isThisMachine, kind, type SettingKind } from './setting-kinds.ts'
 /** Where numbers log in as linked devices. */
 export interface WhatsAppWebUrl {
   readonly url: string
-  /** Of the certificates of a simulator, in base64; null: WhatsApp's. */
+  /** The root key of a simulator's certificates, in base64; null: WhatsApp's own. */
   readonly rootKey: string | null
 }
 
 const KEY_BYTES = 32
 
-/** Only a simulator on this machine may bring a key of its own: with the key, all that is sent can be read. */
+/** Only a simulator on this machine may have a key of its own: who has the key can read all that is sent. */
 export const whatsAppWebUrl: SettingKind<WhatsAppWebUrl> = kind(
   'a wss:// URL, or the ws:// URL of a simulator on this machine (127.0.0.1, [::1] or localhost) with its key behind a #',
   (text) => {

@@ -1,6 +1,6 @@
 import { kind, type SettingKind } from './setting-kinds.ts'
 
-/** As WhatsApp Web numbers itself. */
+/** A version of WhatsApp Web. */
 type WhatsAppWebVersion = `2.3000.${number}`
 
 export const whatsAppWebVersion: SettingKind<WhatsAppWebVersion> = kind<WhatsAppWebVersion>(

@@ -6,7 +6,7 @@ import { Refusal } from '../core/refusals.ts'
 
 type StoredSettings = Readonly<Record<string, unknown>>
 
-/** The connection that the secrets belong to: a sealed one opens for no other. */
+/** The connection that the secrets belong to. A sealed secret cannot be opened for another one. */
 export interface SecretOwner {
   readonly id: ConnectionId
   readonly accountId: AccountId
@@ -22,7 +22,7 @@ export class ConnectionSecrets {
     this.#description = description
   }
 
-  /** Refuses what was copied out of a database: it would be stored as if it were a secret, and open nowhere. */
+  /** Refuses a sealed text that was copied from a database: it would be stored as a secret that nothing can open. */
   refuseSealed(pairs: Readonly<Record<string, string>>): void {
     for (const { name, kind } of this.#description.settings) {
       const text = pairs[name]

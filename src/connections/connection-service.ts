@@ -37,8 +37,8 @@ interface ConnectionServiceParts {
   readonly answersWithinMs?: number
 }
 
-// A person waits for it. A network answers within a second; three times that is lost when a packet at each of
-// connecting, TLS and asking must be sent again. Longer would only keep a person waiting who must check the line anyway.
+// A person waits for it. A network answers within a second. If one packet each of connecting, TLS and the request is lost, it
+// takes three more. A longer limit would only delay a person who must check the network connection anyway.
 const ANSWERS_WITHIN_MS = 15_000
 
 // Each call holds connections and memory for as long as the network takes. A person adds numbers one after the other; a
@@ -125,19 +125,19 @@ async function prepareChange(
 ): Promise<PreparedChange> {
   const { channel, channelSettings: stored, link } = connection
   network?.secrets.refuseSealed(pairs)
-  // Secrets among them are sealed, and pass as they are.
+  // Secrets among them are sealed already, and stay as they are.
   const before = description.writeSettings(stored)
   const after = withoutEmpty({ ...before, ...pairs })
   const settings = parseSettings(description, after)
   const unproven = { link, facts: null, alongside: [], notChanged: [] }
   if (!network) return { ...unproven, channelSettings: settings }
   const changed = description.settings.filter(({ name }) => before[name] !== after[name])
-  // Switches say how we send and are nothing that the network knows of the connection.
+  // Switches decide how we send. The network does not know them, so it is not asked about them.
   if (changed.every(({ kind }) => kind === 'switch')) {
     const differences = differencesOf(parseChannelSettings(channel, before), settings)
     return { ...unproven, channelSettings: { ...stored, ...differences } }
   }
-  // Only a check takes over what an adapter can do: here no check was asked for.
+  // Only a check stores the capabilities of an adapter, and no check was requested here.
   const kept = pick(stored, STORED_CAPABILITIES)
   const { proof, callbackApp, ...neighbours } = await network.proveChange(connection, { ...settings, ...kept }, others)
   const { networkKey, facts, settings: proven } = proof

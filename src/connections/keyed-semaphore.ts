@@ -5,7 +5,7 @@ interface KeyedSemaphoreLimits {
   readonly tooLate: () => Error
 }
 
-/** Lets a few things of each key run at once; the others wait for their turn, in the order in which they came. */
+/** Limits how many calls run at once for each key. The others wait in the order in which they came. */
 export class KeyedSemaphore {
   readonly #limits: KeyedSemaphoreLimits
   readonly #running = new Map<string, number>()

@@ -42,7 +42,7 @@ const MOST_ASKED_AT_ONCE = 16
 
 type Owner = SecretOwner & Pick<StoredConnection, 'channel'>
 
-/** The network of a channel, as it is asked on behalf of people, and what its connections share there. */
+/** Asks the network of a channel on behalf of people, and finds what its connections share there. */
 export class ConnectionVerifier {
   readonly secrets: ConnectionSecrets
   readonly #onboarding: ChannelOnboarding
@@ -103,7 +103,7 @@ export class ConnectionVerifier {
     const sharing = neighbours.filter((neighbour) => sharesAddress(neighbour))
     const unlike = sharing.filter(({ callbackSecret }) => callbackSecret !== secret)
     const proven = await this.#provenAmong(unlike, secret, ending)
-    // The address of others that have the secret already: they are of the same app, which sends all to one address.
+    // Others that have this secret already belong to the same app, which sends all callbacks to one address.
     const joined = appWith(
       secret,
       neighbours.filter((neighbour) => !sharesAddress(neighbour)),
@@ -152,7 +152,7 @@ export class ConnectionVerifier {
     }
   }
 
-  /** Under which name the callback secret is stored. */
+  /** The name under which the callback secret is stored. */
   #callbackSecretKey(settings: StoredSettings): string {
     const mark = 'which of them is it?'
     const key = this.#secretKeys.find(

@@ -37,20 +37,20 @@ export interface CopiedCount {
 
 export interface Copied {
   readonly counts: readonly CopiedCount[]
-  /** Why the lanes are held where they were copied to; null when they may move. */
+  /** Why the lanes of the copy are held; null when they may move. */
   readonly held: CopiedHold | null
 }
 
 export interface CopiedHold {
   readonly reason: string
-  /** It stayed behind when the data were copied once before: if no service ever ran on that copy, nothing was sent there. */
+  /** The data were copied once before, and held for that. If no service ever ran on that copy, nothing was sent there. */
   readonly isOfCopy: boolean
 }
 
 /**
  * Copies a stopped installation from SQLite to an empty PostgreSQL, in one transaction there, and compares every row
- * before it is committed. From then on the lanes of the old one are held: what waits is known in both places now, and
- * would be sent twice. The new ones are held, too, where something of what waits may have been sent already (G12).
+ * before it is committed. From then on the lanes of the old one are held, because what waits is in both places now and would be
+ * sent twice. The new lanes are also held if some of what waits may have been sent already (G12).
  */
 export async function copyInstallation(request: CopyRequest): Promise<Copied> {
   const { from, to, settings, now } = request
@@ -82,18 +82,18 @@ export async function copyInstallation(request: CopyRequest): Promise<Copied> {
   }
 }
 
-/** The hold that came along, or one of its own: the service that would find that it has gone back never starts here. */
+/** The hold that was copied, or a new one: the old data may have gone back, and no service starts on them that would detect it. */
 function findHold(source: CopySource, request: CopyRequest): CopiedHold | null {
   const held = source.heldBecause()
   const reason = howGoneBack(source, request) ?? held
   return reason === null ? null : { reason, isOfCopy: reason === held && isCopiedHold(held) }
 }
 
-/** In words; null when it is as it was left. */
+/** Why the data may be older than they were; null when they are not. */
 function howGoneBack(source: CopySource, { from, settings }: CopyRequest): string | null {
   const found = source.found()
   const beside = readRemembered(dirname(from.path))
-  // Not what is remembered of another one: its data folder is none of this one's business.
+  // The checkpoint of another installation does not count: its data folder has nothing to do with this one.
   const served = readRemembered(settings.dataDir)
   const isOurs = served !== null && (served === 'unreadable' || served.installation === found.installation)
   for (const remembered of isOurs ? [beside, served] : [beside]) {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** The disk can no longer be trusted, so nothing more is said with a 200. A fresh process finds out what is on it. */
+/** The disk can no longer be trusted, so no more requests are answered with 200. A new process finds out what is on it. */
 export function exitOnFatalError(logger: Logger, error: unknown): void {
   logger.fatal(
     { err: error },

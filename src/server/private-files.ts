@@ -8,8 +8,8 @@ import { spoolFolder } from './wiring/spool-folder.ts'
 const OTHERS = 0o077
 
 /**
- * Takes from other users of this machine what a copy, an older version or a hand left readable for them: an open database
- * shows all messages, and who may lock its `-shm` can stop every send. The data folder itself stays as its owner made it.
+ * Makes files private that a copy, an older version or a person has left readable for other users of this machine. An open
+ * database shows all messages, and who may lock its `-shm` can stop every send. The mode of the data folder itself stays.
  */
 export async function makeFilesPrivate(paths: readonly string[], logger: Logger): Promise<void> {
   const found: string[] = []

@@ -7,7 +7,7 @@ import { filesOfDatabase, makeFilesPrivate } from './private-files.ts'
 import { giveBackMemory } from './runtime-tuning.ts'
 import { waitForShutdown } from './shutdown.ts'
 
-/** Serves in this process, until it gets a signal to stop and has ended in order. */
+/** Serves in this process until a signal stops it. Resolves when it has ended in order. */
 export async function serveAlone(settings: Settings, logger: Logger): Promise<void> {
   const nuncio = new Application({ settings, logger, onBroken: (error) => exitOnFatalError(logger, error) })
   const stopped = waitForShutdown({ inOrder: () => nuncio.stop(), atOnce: () => process.exit(1) }, logger)

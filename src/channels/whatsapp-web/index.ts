@@ -40,7 +40,7 @@ interface WhatsAppWebParts extends Pick<SessionParts, 'url' | 'blocked'> {
   readonly clock: Clock
   /** Where the packages of the channel were installed. */
   readonly folder: string
-  /** Of a simulator's certificates, in base64; null: WhatsApp's. */
+  /** The root key of a simulator's certificates, in base64; null: WhatsApp's own. */
   readonly rootKey: string | null
   /** Uploads files, and asks for the version of WhatsApp Web. */
   readonly guarded: GuardedCall

@@ -102,7 +102,7 @@ function restartBy(ask: Environment['ask']): () => Promise<void> {
 }
 
 interface AdapterFile {
-  /** Of its file in the folder `adapters`. */
+  /** The name of its file in the folder `adapters`. */
   readonly name: string
   readonly title: string
   /** An address that it may have. */

@@ -46,7 +46,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         const alarmsOf = { accountId, seesInstallation: true }
         const found = await findAttention(session, { accountIds, alarmsOf, now })
         const items = found.filter(({ seen }) => seen === null)
-        // Only a living service raises alarms: of one that has died there would be none.
+        // Only a living service raises alarms, so a dead one must be reported here.
         const storage = await session.findStorageError()
         const isRunning = (await administration.listWorkers()).some(({ isAlive }) => isAlive)
         const isCritical = storage !== null || !isRunning || items.some(({ alarm }) => alarm?.severity === 'critical')
@@ -57,7 +57,7 @@ export function addAttentionCommand(program: NuncioCommand, cli: Cli): void {
         if (options.json) {
           return cli.json({
             storage: storage && { cause: storage.cause },
-            // A living service could not write that it lives.
+            // A living service could not write its heartbeat.
             running: isRunning || storage === null ? isRunning : null,
             alarms: items.flatMap(({ alarm }) => (alarm ? [alarmJson(alarm)] : [])),
             hold: hold && { since: isoTime(hold.since), reason: hold.reason },

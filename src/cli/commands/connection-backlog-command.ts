@@ -45,7 +45,7 @@ export function addConnectionBacklogCommand(group: NuncioCommand, cli: Cli): voi
     })
 }
 
-/** Where nothing old is left, the lane may have gone on by itself in the meantime: nothing else was wanted. */
+/** If nothing old is left, the lane may have gone on by itself in the meantime, which was the aim. */
 async function confirm({ lanes }: AdministrationSession, of: OfConnection, isAnyTaken: boolean): Promise<void> {
   try {
     await lanes.confirmBacklog(of, ACTOR)

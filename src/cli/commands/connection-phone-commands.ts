@@ -12,12 +12,12 @@ import { sessionRequestJson } from '../format/json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
 import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 
-// A code is seen about as soon as it is there.
+// A new code is shown almost at once.
 const ASKED_EVERY_MS = 500
 // A worker that runs takes a request up within a second or two.
 const TAKEN_UP_WITHIN_MS = 10_000
 
-// What is drawn is light. On a light terminal it would be dark on light, which few cameras read.
+// The code is drawn in light blocks on dark. On a light terminal it would be inverted, which few cameras can read.
 const lightOnDark = (line: string) => `\u001B[97;40m${line}\u001B[0m`
 const LINE_ABOVE_CLEARED = '\u001B[1A\u001B[2K'
 
@@ -107,9 +107,9 @@ interface Seen {
 }
 
 interface Printer {
-  /** It is other than before. */
+  /** It has changed. */
   print(seen: Seen): Promise<void>
-  /** It is the same, and time has passed. */
+  /** It is the same, but time has passed. */
   countDown?(seen: Seen): Promise<void>
 }
 
@@ -161,7 +161,7 @@ class PagePrinter implements Printer {
   readonly #cli: Cli
   readonly #session: AdministrationSession
   readonly #connection: ConnectionView
-  /** How long the code is valid, as it was said last. */
+  /** How long the code is valid, as it was last printed. */
   #valid = ''
 
   constructor(cli: Cli, session: AdministrationSession, connection: ConnectionView) {

@@ -51,7 +51,7 @@ type AddOptions = CommonOptions & { readonly channel: string; readonly set?: rea
 async function add(cli: Cli, given: string, options: AddOptions): Promise<void> {
   const number = parseNumber(given)
   const { lane, channel: pairs } = splitSettings(options.set ?? [])
-  // What is wrong with them is said before anything is opened.
+  // Their mistakes are reported before anything is opened.
   changePolicy(DEFAULT_LANE_POLICY, lane)
   await cli.withAdministration(async (session) => {
     const { administration, connecting } = session
@@ -150,7 +150,7 @@ async function change(cli: Cli, session: AdministrationSession, wanted: WantedCh
   const { administration, connecting } = session
   const { before, policy, pairs } = wanted
   const { id } = before
-  // Settings of the lane are no matter of the network.
+  // The network has nothing to do with settings of the lane.
   if (Object.keys(pairs).length === 0) {
     const connection = await administration.changeConnection(id, { ...(policy && { policy }) }, ACTOR)
     return { connection, facts: null, alsoChanged: [], notChanged: [] }
@@ -170,7 +170,7 @@ async function change(cli: Cli, session: AdministrationSession, wanted: WantedCh
   return { connection, facts, alsoChanged: alongside.map((other) => other.connection.number), notChanged }
 }
 
-/** The network took its time: what was changed meanwhile must not be undone by what was read before. */
+/** The network may have taken long. A change that was made meanwhile must not be undone by older values. */
 function changeOf(
   { channelSettings: expected }: Pick<ConnectionView, 'channelSettings'>,
   { channelSettings, link }: Pick<ConnectionView, 'channelSettings' | 'link'>,

@@ -110,7 +110,7 @@ async function findTokensOrAll(
   const prefix = wanted.startsWith(TOKEN_START) ? tokenPrefix(wanted) : wanted
   const fitting = tokens.filter((token) => token.name === wanted || token.prefix === prefix)
   if (fitting.length > 0) return fitting.map(({ id }) => id)
-  // A whole token must not be said back: what is printed ends up in files.
+  // A whole token must not be printed: output ends up in files.
   const which = wanted.startsWith(TOKEN_START) ? `${TOKEN_START}${prefix}…` : wanted
   throw new Refusal('token_unknown', `There is no token with the id, prefix or name “${which}”.`)
 }

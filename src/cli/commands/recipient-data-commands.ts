@@ -65,7 +65,7 @@ function withPerson(
   })
 }
 
-/** Written while it is read: it may be longer than memory. Items come list after list but for two that go together. */
+/** Written while it is read, because it may be larger than memory. Items come list after list, except two lists that belong together. */
 async function printExport({ cli, session, account, number }: Given): Promise<void> {
   const { out, now } = cli.surroundings
   const head = { account: account.name, recipient: number, exportedAt: isoTime(now()) }

@@ -5,12 +5,12 @@ import { printable } from './printable.ts'
 
 const MARKS: Readonly<Record<ConnectionFact['tone'], string>> = { plain: '', good: '', warning: '  (!)', bad: '  (!!)' }
 
-/** What a network said of a connection, a fact in a line. */
+/** What a network said about a connection, one fact in each line. */
 export function factLines(facts: readonly ConnectionFact[]): readonly string[] {
   return lines(facts.map(({ label, value, tone }) => [label, `${value}${MARKS[tone]}`]))
 }
 
-/** Where callbacks are to go, with what keeps them from coming. */
+/** The address for callbacks, and why the network may not reach it. */
 export function callbackLines(callback: CallbackAddress): readonly string[] {
   const named = lines([
     ['Callback URL', callback.url],

@@ -18,11 +18,11 @@ export function linkedConnection({ connecting }: AdministrationSession, { number
 interface CheckedSession {
   /** Null: nothing is known of it. */
   readonly view: DeviceSessionView | null
-  /** False: what is known is how it stood when the last worker ended. */
+  /** False: the status is that of the time when the last worker ended. */
   readonly hasWorker: boolean
 }
 
-/** How the session of a connection stands, a fact in a line. */
+/** The status of a connection's session, one fact in each line. */
 export function deviceSessionLines(number: string, { view, hasWorker }: CheckedSession): readonly string[] {
   const status = view?.status ?? 'unlinked'
   // The other ones last without a worker, too.

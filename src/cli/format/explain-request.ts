@@ -54,7 +54,7 @@ function sender({ token, remoteAddress, userAgent }: RequestTimeline): string {
 
 function answer({ status, code, tookMs }: RequestTimeline): string {
   const reply = Object.values(REPLIES).find((known) => known.code === code)
-  // A code of a newer version reads as itself.
+  // A code of a newer version has no text here, so the code itself is printed.
   const name = reply ? ` (${reply.name})` : ''
   return `${status} ${code}${name}${tookMs === null ? '' : `, after ${tookText(tookMs)}`}`
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../format/instants.ts'
 
 const MOMENT = /(^|_)(at|until|since)$|(At|Until|Since)$/
 
-/** What tables hold, as people read it: names as all our JSON has them, moments as ISO 8601, at any depth. */
+/** Database rows in the form of our JSON: names in camelCase, times in ISO 8601, at any depth. */
 export function forPeople(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forPeople)
   if (value === null || typeof value !== 'object') return value

@@ -1,4 +1,4 @@
-/** Turns each entry of a list into what is printed of it, while the list is read. */
+/** Maps each entry of a list while the list is read. */
 export async function* mapped<From, To>(
   items: AsyncIterable<From> | Iterable<From>,
   map: (item: From) => To,

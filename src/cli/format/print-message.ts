@@ -53,7 +53,7 @@ function content({ bodyDeletedAt, message }: MessageTimeline): readonly string[]
 
 function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefined, view: MessageTimeline): string {
   const { at, kind, code, words, facts } = entry
-  // An attempt that ends the message has just said why.
+  // The entry of the last attempt has just said why.
   const isSaid = kind === 'settled' && before?.code === code && before.words === words
   const explained = explainEntry(entry, view)
   const why = isSaid ? '' : `${explained.cause ? `: ${printable(explained.cause)}` : ''}${quoted(explained.words)}`
@@ -64,7 +64,7 @@ function timelineEntryLine(entry: TimelineEntry, before: TimelineEntry | undefin
   return `${plainTime(at)}  ${`+${durationText(at - view.message.acceptedAt)}`.padStart(11)}  ${timelineTitle(entry, view)}${why}${bracket}`
 }
 
-/** How facts read in a sentence, where their name alone does not say it. */
+/** The texts of facts whose name alone does not explain them. */
 const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
   tookMs: (value) => `took ${tookText(Number(value))}`,
   sizeBytes: (value) => `${value} bytes`,
@@ -80,7 +80,7 @@ const FACT_TEXTS: Readonly<Record<string, (value: string) => string>> = {
   networkTime: (value) => `the network says ${secondText(value)}`,
 }
 
-/** A time that the network cuts off to the second. */
+/** A time that the network gives in whole seconds, without a fraction. */
 function secondText(value: string): string {
   const at = Number(value)
   return Number.isFinite(at) ? plainTime(at).replace('.000', '') : value

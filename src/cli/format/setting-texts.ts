@@ -4,7 +4,7 @@ import type { ChannelDescription } from '../../core/ports/channel-description.ts
 type Channels = readonly ChannelDescription[]
 type Of = Pick<ConnectionView, 'channel' | 'channelSettings'>
 
-/** The channel's settings of a connection as one would write them, by name, without the secrets. */
+/** The channel's settings of a connection as a person would write them, by name, without the secrets. */
 export function settingTexts(channels: Channels, { channel, channelSettings }: Of): Readonly<Record<string, string>> {
   const description = channels.find(({ name }) => name === channel)
   if (!description) return {}
@@ -13,7 +13,7 @@ export function settingTexts(channels: Channels, { channel, channelSettings }: O
   return Object.fromEntries(plain.map(({ name }) => [name, texts[name] ?? '']))
 }
 
-/** The same in a line, where a secret that is there is named and not shown. */
+/** The same in one line. A secret that is set is named but not shown. */
 export function settingLine(channels: Channels, view: Of): string {
   const description = channels.find(({ name }) => name === view.channel)
   const texts = description?.writeSettings(view.channelSettings) ?? {}

@@ -81,7 +81,7 @@ interface StatusRange {
   readonly to: number
 }
 
-/** `401` is itself, `4xx` all that begin so. Null when none is given: then there is no limit to them. */
+/** `401` means that status, `4xx` all that begin with 4. Null when none is given: then all statuses match. */
 export function parseStatuses(text: string | undefined): StatusRange | null {
   if (text === undefined) return null
   const [, kind, rest = ''] = /^([1-5])([0-9]{2}|xx)$/i.exec(text) ?? []

@@ -51,14 +51,14 @@ A value @FILE is what the file holds, @- what standard input holds; @@ stands fo
 /** The settings that every channel's lanes have. */
 export const LANE_SETTING_NAMES: readonly string[] = [ON_UNCONFIRMED, ...Object.keys(DURATIONS), QUIET_HOURS]
 
-// All that the help names, whichever channel they are of: known before it is known which channel is meant.
+// All settings that the help names, of any channel: they are checked before the channel is known.
 const SETTING_NAMES: ReadonlySet<string> = new Set(
   [...LANE_SETTINGS_HELP.matchAll(/^ {2}([a-z_]+)=|\b(template_[a-z]+)\b/gm)].flatMap(
     ([, name, template]) => name ?? template ?? [],
   ),
 )
 
-/** Splits `key=value` arguments into what is the lane's and what is the channel's. */
+/** Splits `key=value` arguments into settings of the lane and settings of the channel. */
 export function splitSettings(given: readonly string[]): { readonly lane: Pairs; readonly channel: Pairs } {
   const lane: Record<string, string> = {}
   const channel: Record<string, string> = {}
@@ -102,7 +102,7 @@ export function changePolicy(policy: LanePolicy, pairs: Pairs): LanePolicy {
   return changed
 }
 
-/** A policy as one would write it. */
+/** A lane policy as a person would write it. */
 export function policyText(policy: LanePolicy): string {
   const durations = Object.entries(DURATIONS).map(([key, field]) => `${key}=${formatDuration(policy[field])}`)
   const quiet = policy.quietHours ? quietText(policy.quietHours) : NO_QUIET_HOURS

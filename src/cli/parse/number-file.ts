@@ -3,7 +3,7 @@ import { Refusal } from '../../core/refusals.ts'
 
 /**
  * One number in a line, or the first column of a CSV. Empty lines are left out, and so is a first line without any digit:
- * it names the columns. All or nothing: a list of which half was taken is worse than none.
+ * it names the columns. All or nothing: half a list is worse than none.
  */
 export function parseNumberFile(text: string, where: string): readonly string[] {
   const numbers: string[] = []

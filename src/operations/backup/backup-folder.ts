@@ -7,17 +7,17 @@ import { sync } from './disk.ts'
 import { type Manifest, readManifest } from './manifest.ts'
 
 const NAME = /^nuncio-\d{4}-\d\d-\d\dT\d{6}Z$/
-// It begins with a dot and has no manifest before all else is in it: it cannot be mistaken for a backup.
+// The name begins with a dot, and the manifest is written last: an unfinished folder cannot be mistaken for a backup.
 const UNFINISHED = /^\.nuncio-unfinished-(.+)-(\d+)-\d+$/
 // A process that still writes into it has changed it since.
 const FORSAKEN_AFTER_MS = 24 * 3_600_000
 
-/** Sorts as the moments do. */
+/** Sorts by time. */
 export function backupName(at: number): string {
   return `nuncio-${new Date(at).toISOString().slice(0, 19).replaceAll(':', '')}Z`
 }
 
-/** A folder to write into, beside where the backup will lie. What earlier ones left behind when they were killed goes. */
+/** Makes a folder to write into, beside the place of the backup. Removes what killed processes have left there. */
 export async function openUnfinished(folder: string, at: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeForsaken(folder, at)
@@ -26,7 +26,7 @@ export async function openUnfinished(folder: string, at: number): Promise<string
   return path
 }
 
-/** From here on it is a backup, at once and as a whole. Never in the place of another. */
+/** Turns the folder into a backup in one step. Never replaces another one. */
 export async function finish(unfinished: string, folder: string, name: string): Promise<string> {
   const path = join(folder, name)
   if (lstatSync(path, { throwIfNoEntry: false })) throw exists(path)
@@ -44,13 +44,13 @@ function exists(path: string): Refusal {
 
 export interface Pruned {
   readonly removed: readonly string[]
-  /** Of what is left, what is named after a moment that is yet to come. */
+  /** The remaining backups whose name is a time in the future. */
   readonly fromFuture: readonly string[]
 }
 
 /**
- * Keeps the backup that was just made and the newest others of this installation, and removes older ones; `keep` counts all
- * that stay. Whatever else lies there stays. That one is kept whatever the others are called: a clock may have gone back.
+ * Keeps the backup that was just made and the newest others of this installation, `keep` in all, and removes older ones. The new
+ * one is kept even if others have later names, because a clock may have gone back. Anything else in the folder stays.
  */
 export async function prune(made: string, keep: number | null, installation: string): Promise<Pruned> {
   const folder = dirname(made)
@@ -74,7 +74,7 @@ function isOf(path: string, installation: string): boolean {
   return manifest.installation === installation
 }
 
-/** Renamed first: killed half-way, nothing is left that could be mistaken for a backup. */
+/** Renamed first, so that a process which is killed halfway leaves nothing that could be mistaken for a backup. */
 async function remove(folder: string, name: string): Promise<void> {
   const doomed = join(folder, `.nuncio-unfinished-${hostname()}-${process.pid}-${Date.parse(timeOf(name))}`)
   await rename(join(folder, name), doomed)

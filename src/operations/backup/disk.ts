@@ -21,7 +21,7 @@ export async function digestFile(path: string, onBytes: (bytes: number) => void)
   }
 }
 
-/** Copies a file to where there is none, for us alone, and makes it survive a power cut. What it returns is what was written. */
+/** Copies a file to a new path, readable by us alone, and flushes it. Returns what was written. */
 export async function copyFile(from: string, to: string, onBytes: (bytes: number) => void): Promise<Streamed> {
   const source = await open(from, 'r')
   try {
@@ -76,7 +76,7 @@ export async function refuseTooLarge(folder: string, bytes: number): Promise<voi
   )
 }
 
-/** Turns what the system says of a file into a sentence. Refusals and faults pass unchanged. */
+/** Turns an error of the system about a file into a sentence. Refusals and faults pass unchanged. */
 export function translateDiskError(error: unknown, what: string): unknown {
   if (error instanceof Refusal || !(error instanceof Error) || !('code' in error)) return error
   const code = String(error.code)

@@ -12,7 +12,7 @@ export const MEDIA_FOLDER = 'spool'
 
 // Raised when an older version could not read what is written. A reader refuses what it does not know.
 const FORMAT = 1
-// Far more than any of ours: what is larger is none.
+// Far larger than any manifest of ours.
 const LARGEST_BYTES = 256 * 1024 * 1024
 
 export interface BackupFile {
@@ -22,7 +22,7 @@ export interface BackupFile {
   readonly sha256: string
 }
 
-/** Stands beside the data in each backup, and says what they are. */
+/** The file in each backup that describes its data. */
 export interface Manifest extends BackupFacts {
   readonly format: number
   readonly engine: 'sqlite' | 'postgres'
@@ -87,7 +87,7 @@ function parseManifest(path: string, text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // The same sentence as for anything else that is none.
+    // The same sentence as for any other file that is no manifest.
   }
   throw new Refusal('backup_unusable', `${path} is damaged: it is no JSON object. Take another backup.`)
 }

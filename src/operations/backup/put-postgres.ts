@@ -7,7 +7,7 @@ import { checkFile } from './check-file.ts'
 import { POSTGRES_NAME } from './manifest.ts'
 import type { Put, Putting } from './restore-request.ts'
 
-/** All in one transaction of the server: what was there is renamed, the backup read in, and its lanes held. */
+/** In one transaction of the server: renames the old schema, reads the backup, and holds its lanes. */
 export async function putPostgres({ manifest, folder, request, hold, past, stamp }: Putting): Promise<Put> {
   const { database } = request.settings
   const file = manifest.files.find(({ name }) => name === POSTGRES_NAME)

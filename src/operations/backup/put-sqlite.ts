@@ -15,7 +15,7 @@ import { copyFile, refuseTooLarge, sync } from './disk.ts'
 import { type Manifest, SQLITE_NAME } from './manifest.ts'
 import type { Put, Putting } from './restore-request.ts'
 
-/** The copy is made beside the place where it goes, and held there: its last step is a rename. */
+/** Makes the copy beside its place and holds its lanes there. The last step is a rename. */
 export async function putSqlite(putting: Putting): Promise<Put> {
   const { request, stamp } = putting
   const { database } = request.settings

@@ -14,7 +14,7 @@ interface MediaRequest {
   readonly onProgress: (progress: BackupProgress) => void
 }
 
-/** Brings fetched files back to where none of that name is. Done before the database: without it they mean nothing. */
+/** Restores fetched files, without replacing any. Done before the database, because without it they have no effect. */
 export async function restoreMedia({ manifest, folder, to, onProgress }: MediaRequest): Promise<void> {
   const files = manifest.files.filter(({ name }) => name.startsWith(`${MEDIA_FOLDER}/`))
   const of = files.reduce((sum, { bytes }) => sum + bytes, 0)

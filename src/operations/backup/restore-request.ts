@@ -20,7 +20,7 @@ export interface Restored {
   readonly reason: string
   /** Where what was replaced is kept; null when there was nothing. */
   readonly aside: string | null
-  /** Null when what was replaced cannot be compared, or does not know itself what was sent. */
+  /** Null when the replaced database cannot be compared, or does not itself know what was sent. */
   readonly since: HappenedSince | null
   /** When a service on this machine last used the database, if that was after the backup; null when it is unknown. */
   readonly livedUntil: number | null

@@ -37,8 +37,8 @@ export interface TakenBackup extends Pruned {
 }
 
 /**
- * Backs the installation up beside a running service: into a folder aside that becomes the backup by its last step, once
- * all of it was read again and is on the disk.
+ * Backs the installation up beside a running service. It writes into a temporary folder, which becomes the backup in the last
+ * step, once all of it was read again and is on the disk.
  */
 export async function takeBackup(request: BackupRequest): Promise<TakenBackup> {
   const folder = resolve(request.folder)

@@ -1,5 +1,5 @@
 /**
- * How a check came out. `warning` works now and may hurt later; `problem` loses messages, stops them, or keeps the service
+ * The result of a check. `warning` works now and may hurt later; `problem` loses messages, stops them, or keeps the service
  * from starting; `skipped` could not be checked here, and says why.
  */
 export type CheckStatus = 'ok' | 'warning' | 'problem' | 'skipped'

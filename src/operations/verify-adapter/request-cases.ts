@@ -16,7 +16,7 @@ interface Known {
 
 const TOLERANCE_MS = CLOCK_TOLERANCE_SECONDS * 1_000
 
-/** What can be tried without that a right adapter sends anything. */
+/** Requests for which a correct adapter sends nothing. */
 export function requestCases(adapter: AdapterUnderTest, known: Known): readonly AdapterCase[] {
   const { types } = known.health.capabilities
   return [
@@ -53,7 +53,7 @@ function health(): Asked {
   return { method: 'GET', path: '/health', id: `hea_${randomUUID()}` }
 }
 
-/** Its time is over, so that also an adapter that checks nothing should not send it. */
+/** Its time is over, so even an adapter that checks little else should not send it. */
 function late(adapter: AdapterUnderTest, special: AttemptFields = {}): AttemptFields {
   return adapter.fieldsOf({ notAfter: Date.now() - 60_000, ...special })
 }

@@ -14,7 +14,7 @@ interface Batch {
 }
 
 const REPORTED_WITHIN_MS = 60_000
-// An adapter comes again after a second at first.
+// An adapter first tries again after a second.
 const REPEATED_WITHIN_MS = 15_000
 const QUIET_MS = 5_000
 
@@ -99,7 +99,7 @@ export class ReceiptTaker {
     const body = await buffer(request)
     const header = (name: string) => request.headers[name]?.toString() ?? null
     const { keys, receiptsUrl } = this.#adapter
-    // Of messages before the test of receipts, perhaps of another run.
+    // Receipts of messages before this test, perhaps of another run.
     if (receiptsUrl === null) {
       response.writeHead(503).end()
       return

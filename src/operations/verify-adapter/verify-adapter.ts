@@ -11,7 +11,7 @@ import { sendingCases } from './sending-cases.ts'
 import { ReceiptTaker, tryReceipts } from './try-receipts.ts'
 
 export interface VerifyAdapterRequest {
-  /** Of the adapter. */
+  /** The URL of the adapter. */
   readonly url: string
   /** Separated by white space, the current one first. */
   readonly secrets: string
@@ -21,7 +21,7 @@ export interface VerifyAdapterRequest {
   readonly from: string | null
   /** `HOST:PORT` at which receipts are taken; null: none are asked for. */
   readonly receipts: string | null
-  /** `HOST:PORT=URL`: where what goes to the gateway at URL comes through, and is disturbed; null: it does not. */
+  /** `HOST:PORT=URL`: a proxy at HOST:PORT passes calls on to the gateway at URL and disturbs them; null: no proxy. */
   readonly proxy: string | null
   /** Resolves once the adapter was started again; null: it is not to be. */
   readonly restart: (() => Promise<void>) | null

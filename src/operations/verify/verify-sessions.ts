@@ -12,7 +12,7 @@ import {
 type Ring = Pick<KeyRing, 'open'>
 type Cipher = ReturnType<typeof openSessionCipher>
 
-/** Their keys are encrypted with one of their own, so that the key ring opens says nothing of them. */
+/** The keys of a session are encrypted with a data key of its own. That the key ring opens the data key proves nothing about them. */
 export async function verifySessions(ring: Ring, verification: Verification): Promise<void> {
   let rows = 0
   for await (const session of storedSessions(verification)) {

@@ -17,8 +17,8 @@ export interface FirstStart {
 }
 
 /**
- * In an empty database: an account, a sandbox connection and, unless the start is quiet, a token, so that the first message
- * is one paste away.
+ * Fills an empty database with an account, a sandbox connection and, unless the start is quiet, a token, so that the first
+ * message needs only one paste.
  */
 export async function prepareFirstStart(settings: Settings, now: number): Promise<FirstStart | null> {
   const session = await openAdministration(settings, { create: true })

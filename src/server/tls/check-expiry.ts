@@ -1,5 +1,5 @@
 const DAY_MS = 86_400_000
-// Those who renew by machine do so a month ahead: when half of that is over, the machine has failed.
+// Automatic renewal happens a month before the end. When half of that month is over, it has failed.
 const SOON_MS = 14 * DAY_MS
 
 export interface Expiry {
@@ -9,7 +9,7 @@ export interface Expiry {
   readonly sentence: string | null
 }
 
-/** Pure. Of a certificate. */
+/** Pure. Checks the end of a certificate. */
 export function checkExpiry({ validToDate }: { readonly validToDate: Date }, now: number): Expiry {
   const expiresAt = validToDate.toISOString()
   const left = validToDate.getTime() - now

@@ -18,9 +18,8 @@ interface TlsWatchParts {
 }
 
 /**
- * Polls the files of the certificate, and takes a new one for later connections. An unusable one leaves
- * the old one in force and is reported once. By the text and not by time or name, because tools that renew put links, folders
- * or whole new files in place.
+ * Polls the files of the certificate, and uses a new one for later connections. An unusable one is reported once, and the old
+ * one stays in use. It compares the text, not time or name, because tools that renew replace links, folders or whole files.
  */
 export class TlsWatch {
   readonly #parts: TlsWatchParts

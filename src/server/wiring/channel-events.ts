@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { Lanes } from '../../core/ports/lanes.ts'
 import type { Storage } from './storage.ts'
 
-// A report may overtake the answer to our own call. It is brought again until that call's outcome is recorded.
+// A report may overtake the answer to our own call. It is offered again until that call's outcome is recorded.
 const AGAIN_AFTER_MS = 50
 const GIVE_UP_AFTER_MS = 120_000
 

@@ -31,7 +31,7 @@ interface ChannelsParts {
 export interface Channels {
   /** By name. A process that does not dispatch starts none of them, but knows what each can send. */
   readonly byName: ReadonlyMap<string, Channel>
-  /** Of those whose networks call back. */
+  /** The receivers of channels whose networks call back. */
   readonly receivers: readonly CallbackReceiver[]
 }
 

@@ -21,7 +21,7 @@ interface DispatchParts {
   readonly storage: Storage
   readonly channels: ReadonlyMap<string, Channel>
   readonly journal: Journal
-  /** Of the storage. */
+  /** The storage of lanes. */
   readonly lanes: Lanes
 }
 
@@ -86,7 +86,7 @@ export class Dispatch {
     this.#isRunning = true
   }
 
-  /** Opens nothing more, lets running calls finish, records them, gives the lanes back. Harmless twice. */
+  /** Starts nothing more, lets running calls finish, records them, and releases the lanes. Harmless twice. */
   async stop(): Promise<void> {
     this.#isRunning = false
     // First, because the files of a worker that has retired may be swept.

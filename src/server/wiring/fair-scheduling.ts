@@ -11,8 +11,8 @@ interface Line {
 }
 
 /**
- * Lets in what accounts ask of the console's store in turn: an account that asks for very much waits in its own line,
- * and another one waits for no more than what runs at this moment.
+ * Lets accounts take turns at the console's store. An account that asks for very much waits in its own queue, and others wait
+ * for no more than the calls that run at this moment.
  */
 export class FairScheduler {
   #running = 0
@@ -64,7 +64,7 @@ export class FairScheduler {
       if (!begin) continue
       this.#running += 1
       line.running += 1
-      // All others come first now.
+      // Moved to the end: all others come first now.
       this.#lines.delete(whose)
       this.#lines.set(whose, line)
       begin()

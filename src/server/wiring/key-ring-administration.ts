@@ -12,8 +12,8 @@ import { KeyRingFile } from '../../secrets/key-ring-file.ts'
 import { type Resealed, resealAll } from '../../secrets/rotate.ts'
 import { openSecrets } from './open-secrets.ts'
 
-// From sealing a secret to storing it a process may ask the network whether it is right, which takes half a minute at
-// most. Long enough for that ten times over, and there is no hurry to remove a key.
+// Between sealing a secret and storing it a process may ask the network about it, for at most half a minute. This is ten times
+// as long, and there is no hurry to remove a key.
 const OLD_KEY_KEPT_MS = 5 * 60_000
 
 /** `current`: new secrets are sealed with it. `next`: the next rotation will use it. `missing`: it is not in the ring. */
@@ -48,7 +48,7 @@ export interface Rotation extends Resealed {
   readonly file: string
 }
 
-/** What the operator does with the key ring, while the service goes on. Each refuses when the ring is the wrong one. */
+/** What the operator does with the key ring while the service runs. Every method refuses when the ring is the wrong one. */
 export interface KeyRingAdministration {
   list(): Promise<KeyRingView>
   /** A key that nothing is sealed with before the next rotation. */
@@ -120,7 +120,7 @@ async function rotate(parts: Parts, by: string, onProgress: (secrets: number) =>
     await addKey(parts, by)
   }
   const now = parts.now()
-  // From here on everybody who has this file seals with it, so that what is sealed below gets less and not more.
+  // From here on all processes with this file seal with the new key, so the work below cannot grow.
   file.change((found) => {
     const last = found.keys.at(-1)
     return last && last !== found.sealsWith ? { ...found, sealsWith: last, since: now } : null
@@ -131,7 +131,7 @@ async function rotate(parts: Parts, by: string, onProgress: (secrets: number) =>
   return { id, file: file.place, ...(await resealAll({ store: parts.store, ring, onProgress })) }
 }
 
-/** They would meet secrets that they cannot open. */
+/** Other machines without the key would get secrets that they cannot open. */
 async function refuseOthersWithout({ administration }: Parts, file: KeyRingFile): Promise<void> {
   const workers = await administration.listWorkers()
   const hosts = workers.flatMap(({ host, isAlive }) => (isAlive && host !== null && host !== hostname() ? [host] : []))

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import { extraFolder } from './extra-folder.ts'
 import { guardedCallOf } from './guarded-call.ts'
 
-/** What the networks of channels are asked with. */
+/** What is needed to ask the networks of channels. */
 export function networkParts(settings: Settings, clock: Clock): Parameters<typeof createOnboardings>[0] {
   return {
     settings,

@@ -38,7 +38,7 @@ export function assessPlausible(now: number, programAt: number): CheckResult {
   return ok(`The clock shows ${facts.now}.`, facts)
 }
 
-/** Pure. Of the server of the database. */
+/** Pure. Checks the clock of the database server. */
 export function assessOffset({
   clockAheadMs,
   clockUncertainMs,

@@ -8,11 +8,11 @@ import type { Examination } from '../examination.ts'
 import { type CheckResult, ok, problem, skipped, warning } from '../finding.ts'
 
 const ANSWER_WITHIN_MS = 2_500
-// Kept for documents by those who keep the names of the Internet.
+// IANA reserves this name for documentation, so it always exists.
 const NAME = 'example.com'
 const NO_ANSWER = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
 
-/** What one DNS server came to. */
+/** The result of one DNS server. */
 interface ServerAnswer {
   readonly server: string
   readonly addresses: readonly string[]

@@ -25,7 +25,7 @@ export function assessTimeZones(
       `Use a Node with all time zones (full ICU), or name another zone: ${commandLine`connection set NUMBER quiet_hours=22:00-07:00@ZONE`}`,
       facts,
     )
-  // Also where there are no quiet hours yet: an operator who sets some later learns of a problem now and not at night.
+  // Even without quiet hours: an operator who sets some later learns of the problem now, and not at night.
   if (!isKnownZone('America/Sao_Paulo'))
     return problem(
       'This Node knows hardly any time zones, so that quiet hours cannot be kept.',

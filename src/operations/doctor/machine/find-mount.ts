@@ -1,4 +1,4 @@
-/** Where a folder lies: one line of /proc/self/mountinfo. */
+/** One line of /proc/self/mountinfo. */
 export interface Mount {
   readonly point: string
   /** Such as `ext4`. */
