@@ -6,7 +6,7 @@ import { maskedText, plain } from './viewer-text.ts'
 
 /** One thing that waits for a person. One of `alarm`, `messages`, `connection` and `webhook` is set: what it is about. */
 const attentionItem = z.object({
-  /** The same as long as it is the same thing. */
+  /** Stays the same as long as it is about the same thing. */
   key: plain,
   /** What it is and how many, in one sentence. */
   title: maskedText,

@@ -64,7 +64,7 @@ const connectionRow = z.object({
 })
 export type ConnectionRow = z.output<typeof connectionRow>
 
-/** For so many connections at once. */
+/** How many connections one request may ask about. */
 export const MOST_SENT_COUNTED = 200
 
 /** How many messages one connection accepted since a time, and what became of them. */
@@ -91,7 +91,7 @@ const channelSetting = z.object({
   isRequired: z.boolean(),
   /** The default, as a person would write it. */
   unset: plain,
-  /** The form may make the value: this, and so many random bytes in base64. */
+  /** The form can generate the value: this prefix, and this many random bytes in base64. */
   random: z.object({ prefix: plain, bytes: z.int() }).nullable(),
 })
 export type ChannelSetting = z.output<typeof channelSetting>
@@ -154,7 +154,7 @@ export type ConnectionTemplateView = z.output<typeof connectionTemplate>
 
 const connectionView = connectionRow.extend({
   lane: laneSettings,
-  /** As a person would write them. Of a secret only whether it is set. */
+  /** As a person would write them. A secret only says whether it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
   /** The network's answers at the last check, and its own reports since then. */

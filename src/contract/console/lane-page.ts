@@ -54,10 +54,10 @@ export const waitingPlace = z.object({
   /** 1 is the head of the lane; null: further back than is counted. */
   position: z.int().nullable(),
   estimatedAt: instant.nullable(),
-  /** What it waits for itself, or what stops its lane; null: only for those before it. */
+  /** What the message itself waits for, or what stops its lane; null: only the messages before it. */
   wait: ownWait.nullable(),
   behind: earlierMessage.nullable(),
-  /** The code on its page: of those behind the head of a lane that of the head. Null: the lane moves. */
+  /** The code on the message's page. Behind the head of a lane it is the code of the head. Null: the lane moves. */
   code: plain.nullable(),
   /** An attempt before may have arrived. */
   mayHaveLeft: z.boolean(),

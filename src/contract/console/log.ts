@@ -107,7 +107,7 @@ export const logEntry = z.object({
   to: maskedNumber.nullable(),
   type: maskedType.nullable(),
   connectionId: plain.nullable(),
-  /** Deleted: before the request. */
+  /** `isDeleted`: the token was deleted before the request. */
   token: z.object({ id: plain, name: plain, isDeleted: z.boolean() }).nullable(),
   tookMs: z.number().nullable(),
   attempts: z.int().nullable(),

@@ -66,7 +66,7 @@ const overview = z.object({
       connection: z.boolean(),
       token: z.boolean(),
       message: z.boolean(),
-      /** Of those that are done: whether the first start did it. */
+      /** Whether the first start has done a step, and not a person. */
       byFirstStart: z.object({ connection: z.boolean(), token: z.boolean() }),
     })
     .nullable(),

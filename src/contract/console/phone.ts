@@ -3,7 +3,7 @@ import { consoleRoute } from './route.ts'
 import { done, inAccount, instant } from './shapes.ts'
 import { plain } from './viewer-text.ts'
 
-/** How a connection stands that is a linked device of a phone. */
+/** The status of a connection that is a linked device of a phone. */
 export const phoneView = z.object({
   /** `ready`, or what keeps it from that. */
   status: plain,
@@ -22,7 +22,7 @@ export type PhoneView = z.output<typeof phoneView>
 const phoneRequestKind = z.enum(['qr', 'code', 'use-here', 'unlink'])
 export type PhoneRequestKind = z.output<typeof phoneRequestKind>
 
-/** What a person wants of the phone's link, and how far it has come. */
+/** A person's request about the phone's link, and how far it is. */
 const phoneRequest = z.object({
   id: plain,
   kind: phoneRequestKind,
@@ -42,7 +42,7 @@ export type PhoneRequestView = z.output<typeof phoneRequest>
 const ofRequest = inAccount.extend({ request: z.string().max(64) })
 
 export const phoneRoutes = {
-  /** Begins to link or unlink the phone, or logs in again. One of the same person takes the place of the one before. */
+  /** Begins to link or unlink the phone, or logs in again. A request replaces an earlier one of the same person. */
   requestPhone: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/phone',

@@ -133,7 +133,7 @@ export const sandboxRoutes = {
     query: wantedPage,
     reply: conversation,
   }),
-  /** As if the recipient had read what was delivered: each message that was not read yet is reported as read, within seconds. */
+  /** Has the sandbox report all unread messages of the recipient as read, within seconds. */
   markChatRead: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/sandbox/:connection/chats/:to/read',

@@ -21,7 +21,7 @@ const webhook = z.object({
   url: plain,
   description: plain,
   kinds: z.array(plain),
-  /** `failing`: disabled by itself. */
+  /** `failing`: disabled by Nuncio, because it failed for too long. */
   state: z.enum(WEBHOOK_STATES),
   stateReason: plain.nullable(),
   createdAt: instant,
