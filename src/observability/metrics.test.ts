@@ -138,7 +138,7 @@ describe('the metrics of one process', () => {
     assert.equal(line(after, 'nuncio_attempts_open'), 0)
   })
 
-  it('count sessions by how they stand, logins, and lines by the code that ended them', async () => {
+  it('count sessions by status, logins, and lines by the code that ended them', async () => {
     const metrics = new Metrics(NOTHING)
     const change = (id: string, status: string, code: number | null = null) =>
       metrics.record({

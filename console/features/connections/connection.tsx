@@ -267,7 +267,7 @@ function Actions({ connection }: { readonly connection: ConnectionView }) {
   )
 }
 
-/** What it is and how it stands, beside its number. */
+/** Its channel, its name and its status, beside its number. */
 function Named({ connection }: { readonly connection: ConnectionView }) {
   return (
     <>

@@ -17,7 +17,7 @@ interface PhoneSectionProps {
   readonly phone: PhoneView
 }
 
-/** The phone that a number is linked to: how it stands, and what can be done about it. */
+/** The phone that a number is linked to: its status, and what can be done about it. */
 export function PhoneSection({ connection, phone }: PhoneSectionProps) {
   const { id: account, can } = useAccount()
   const { id } = connection

@@ -50,7 +50,7 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     )
 }
 
-/** WhatsApp is not asked: the worker that holds the lane knows how the session stands. */
+/** WhatsApp is not asked: the worker that holds the lane knows the status of the session. */
 async function checkPhone(
   cli: Cli,
   { administration, deviceSessions, connecting }: AdministrationSession,

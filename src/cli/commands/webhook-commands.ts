@@ -79,7 +79,7 @@ async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
 function addList(group: NuncioCommand, cli: Cli): void {
   group
     .command('list')
-    .description('show webhooks, how they stand and how their deliveries of the last day went')
+    .description('show webhooks, their status, and the results of their deliveries of the last day')
     .withAccount('only those of this account')
     .withJson('an array of webhooks')
     .withExamples(commandLine`webhook list`)

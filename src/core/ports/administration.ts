@@ -244,7 +244,7 @@ export interface RequestView {
   readonly errors: readonly RequestError[]
   /** The message it made, or asked for again; null when it was refused. */
   readonly messageId: MessageId | null
-  /** How that message stands now. */
+  /** The current state of that message. */
   readonly state: MessageState | null
   /** The sender number. Of a refused request this, `to` and `type` are what the caller wrote, right or wrong; null when nothing legible. */
   readonly connection: string | null

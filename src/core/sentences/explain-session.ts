@@ -28,7 +28,7 @@ const TRIED_AGAIN = 'You need not do anything: it is tried again by itself.'
 const TOO_MANY = '429'
 const UNREADABLE = 'unreadable'
 
-/** How the session of a number stands. */
+/** The status of a number’s session, in sentences. */
 export function explainSession(number: string, status: string): SessionText {
   if (status === 'ready') return just(`${number} is linked and logged in.`)
   const reason = REASON_OF_STATUS[status]

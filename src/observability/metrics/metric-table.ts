@@ -149,7 +149,7 @@ export const METRICS = {
   }),
 
   nuncio_sessions: gauge('count', {
-    help: 'Sessions of linked devices that this process has, by how they stand.',
+    help: 'Sessions of linked devices that this process has, by status.',
     labels: { status: sessionStatuses },
     row: 'Lanes',
     title: 'Sessions by status',

@@ -394,7 +394,7 @@ create table channel_session_key (
   primary key (connection_id, kind, id)
 ) strict, without rowid;
 
--- How the session of a connection stands, as the worker of its lane wrote it last.
+-- The status of a connection’s session, as the worker of its lane wrote it last.
 create table session_status (
   connection_id text primary key,
   -- `ready`, or what keeps it from that.

@@ -81,7 +81,7 @@ export interface TokenActivityEntry {
   /** The sender number; null of a request that made no message. */
   readonly number: string | null
   readonly type: string | null
-  /** How the message stands now; null of a request that made none. */
+  /** The current state of the message; null for a request that made none. */
   readonly state: string | null
   /** The HTTP status of the reply to a request that made no message. */
   readonly status: number | null
