@@ -108,7 +108,7 @@ export class Application {
     return this.#started
   }
 
-  /** Takes nothing new, lets running calls finish, records them, gives the lanes back. Harmless twice. */
+  /** Accepts nothing new, lets running calls finish, records them, and releases the lanes. Harmless twice. */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#stopped ??= this.#stop()
@@ -119,7 +119,7 @@ export class Application {
     return this.#isStopping
   }
 
-  /** As long as there is no person: a link by which the first one comes in. Null when there is one, or no console. */
+  /** The setup link, as long as there is no person. Null when there is one, or no console. */
   async printSetupLink(): Promise<SetupLink | null> {
     const [started, console, storage] = [await this.#started, this.#console, this.#storage]
     if (!started || !console || !storage || this.#isStopping) return null
@@ -130,17 +130,17 @@ export class Application {
       createPersonLink: (...given: Parameters<typeof console.store.people.createPersonLink>) =>
         console.store.people.createPersonLink(...given),
     }
-    const offer = await printSetupLink(people, {
+    const link = await printSetupLink(people, {
       dataDir: this.#settings.dataDir,
       url: started.url,
       isQuiet: this.#settings.quietFirstStart,
       onError: (error) => {
-        // What is being closed cannot be asked, and the next start makes another.
+        // The store is being closed, and the next start makes another link.
         if (!this.#isStopping) warnOfSetupLink(this.#parts.logger, error)
       },
     })
     console.rest()
-    return offer
+    return link
   }
 
   reportMetrics(): Promise<MetricsReport> {
@@ -193,7 +193,7 @@ export class Application {
   }
 
   async #stop(): Promise<void> {
-    // What is only half open cannot be closed.
+    // A storage that is still being opened cannot be closed.
     await this.#started?.catch(() => {})
     this.#tls?.close()
     await Promise.all([
@@ -339,7 +339,7 @@ export class Application {
     return problems
   }
 
-  /** Without one every call is refused. The first start makes one, here or in a process beside this one. */
+  /** Without an account every call is refused. The first start makes one, here or in another process. */
   async #hasAccount(storage: Storage): Promise<boolean> {
     this.#hadAccount ||= !(await storage.isEmpty().catch(() => true))
     return this.#hadAccount

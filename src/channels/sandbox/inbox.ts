@@ -76,7 +76,7 @@ export class SandboxInbox {
 
 const NEVER_DELIVERED = JSON.stringify(null)
 
-/** Null where something might have been delivered and was not. */
+/** Null for the place of a delivery that was never made. */
 export function readInboxEntry(value: string): InboxRecord | null {
   return JSON.parse(value) as InboxRecord | null
 }

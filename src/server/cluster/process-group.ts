@@ -3,14 +3,14 @@ import type { Clock } from '../../core/ports/clock.ts'
 
 const LONGEST_DELAY_MS = 30_000
 
-// A child that served for so long had nothing wrong with it from the start.
+// A child that has served this long had no fault at its start.
 const STEADY_AFTER_MS = 60_000
 
 export interface ChildEvents {
   readonly serving: (url: string) => void
   /** It could not begin to serve, and ends. */
   readonly failed: (error: Error) => void
-  /** Nothing more comes of it. */
+  /** It has ended. */
   readonly ended: (how: string) => void
 }
 
@@ -154,9 +154,9 @@ export class ProcessGroup {
 }
 
 /**
- * How long to wait before a process that ended is started again, after so many endings shortly before this one. At once
- * the first time, because most causes strike once; then ever later, because a process that cannot live costs a start,
- * and with it connections to the database, each time.
+ * How long to wait before an ended process is started again, after this many other ends shortly before. At once the first time,
+ * because most causes happen once. Then longer each time, because each start of a process that cannot run costs connections to
+ * the database.
  */
 function restartDelayMs(earlierEndings: number): number {
   return earlierEndings === 0 ? 0 : Math.min(LONGEST_DELAY_MS, 1_000 * 2 ** (earlierEndings - 1))

@@ -21,7 +21,7 @@ export interface ChildParts {
 }
 
 /**
- * Lives as one of several processes: serves when the parent says so, and ends in order when it says so or is gone.
+ * Runs as one of several processes. Serves when the parent says so, and ends in order when the parent says so or is gone.
  * Ends the process.
  */
 export function serveAsChild(createService: (parts: ChildParts) => ChildService): void {

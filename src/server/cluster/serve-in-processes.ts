@@ -66,9 +66,9 @@ async function findSetupLink(settings: Settings, url: string, logger: Logger): P
     const { openAdministration } = await import('../wiring/open-administration.ts')
     const { people, close } = await openAdministration(settings, { create: false })
     const { dataDir, quietFirstStart: isQuiet } = settings
-    const offer = await printSetupLink(people, { dataDir, url, isQuiet, onError })
+    const link = await printSetupLink(people, { dataDir, url, isQuiet, onError })
     await close()
-    return offer
+    return link
   } catch (error) {
     onError(error)
     return null

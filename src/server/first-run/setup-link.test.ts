@@ -30,17 +30,17 @@ describe('the setup link of the first start', () => {
     const file = join(dataDir, 'setup-link')
     writeFileSync(file, 'an older one', { mode: 0o644 })
 
-    const offer = await printSetupLink(createPeople(world.store), {
+    const link = await printSetupLink(createPeople(world.store), {
       dataDir,
       url: 'http://here',
       isQuiet: false,
       onError,
     })
 
-    assert.match(offer?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
-    assert.equal(readFileSync(file, 'utf8'), `${offer?.url}\n`)
+    assert.match(link?.url ?? '', /^http:\/\/here\/console\/set-up\/[\w-]{43}$/)
+    assert.equal(readFileSync(file, 'utf8'), `${link?.url}\n`)
     assert.equal(statSync(file).mode & 0o777, 0o600)
-    const secret = offer?.url?.split('/').at(-1) ?? ''
+    const secret = link?.url?.split('/').at(-1) ?? ''
     assert.doesNotMatch(JSON.stringify(await world.all('select * from person_link')), new RegExp(secret))
   })
 
@@ -59,14 +59,14 @@ describe('the setup link of the first start', () => {
     const dataDir = temporaryFolder()
     writeFileSync(join(dataDir, 'setup-link'), 'an older one')
 
-    const offer = await printSetupLink(createPeople(world.store), {
+    const link = await printSetupLink(createPeople(world.store), {
       dataDir,
       url: 'http://here',
       isQuiet: true,
       onError,
     })
 
-    assert.deepEqual(offer, { url: null, file: null })
+    assert.deepEqual(link, { url: null, file: null })
     assert.equal(existsSync(join(dataDir, 'setup-link')), false)
     assert.deepEqual(await world.all('select * from person_link'), [])
   })

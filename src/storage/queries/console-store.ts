@@ -32,9 +32,9 @@ interface ConsoleStoreParts {
 
 interface OpenConsoleStore {
   readonly store: ConsoleStore
-  /** Begins what is done in the background. Harmless twice. */
+  /** Starts the background jobs. Harmless twice. */
   readonly start: () => void
-  /** Resolves when nothing is done in the background any more. Harmless twice. */
+  /** Resolves when the background jobs have ended. Harmless twice. */
   readonly stop: () => Promise<void>
 }
 
@@ -65,7 +65,7 @@ export function createConsoleStore(store: Store, { poll, onError }: ConsoleStore
   }
 }
 
-/** A mark that is another one as soon as anything of the newest requests, or of the lanes, is other than before. */
+/** A mark that changes as soon as anything in the newest requests or in the lanes changes. */
 export async function checkAccount(store: Store, apiLog: ApiLog, accountId: AccountId): Promise<string> {
   const lanes = store.database
     .selectFrom('lane')

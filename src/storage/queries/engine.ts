@@ -5,7 +5,7 @@ import type { Tables } from './tables.generated.ts'
 
 const MOST_SPANS_AT_ONCE = 32
 
-/** From the one number on, and before the other. */
+/** A range of sequences: from `from` on, and before `before`. */
 export interface Span {
   readonly from: Sequence
   readonly before: Sequence

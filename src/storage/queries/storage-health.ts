@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports/clock.ts'
 import type { Outage, StorageError, StorageUnavailable } from '../../core/ports/lanes.ts'
 import { capitalized } from '../../format/capitalized.ts'
 
-// A full disk may still take a small row where it no longer takes a message: one that was written proves nothing so soon.
+// A full disk may still take a small row when it no longer takes a message. So soon after a failure, such a row proves nothing.
 const REMEMBERED_MS = 3_000
 
 type KnownError = StorageError & { readonly since: Instant }
@@ -37,7 +37,7 @@ export class StorageHealth {
     this.#error = null
   }
 
-  /** The last one, with those since it was last taken; null while there is none, or one is not over. */
+  /** The last outage, together with those since the last call; null when there was none, or one is not over yet. */
   takeOutage(): Outage | null {
     const outage = this.#error ? null : this.#outage
     if (outage) this.#outage = null
@@ -45,7 +45,7 @@ export class StorageHealth {
   }
 }
 
-/** `why`: half a sentence, as `StorageUnavailable` says it. */
+/** `why`: half a sentence, the message of `StorageUnavailable`. */
 export function toStorageError(why: string, since: Instant | null): StorageError {
   return { since, cause: `${capitalized(why)}.` }
 }

@@ -27,7 +27,7 @@ export interface Store {
 export interface Change extends Reading {
   readonly tables: Transaction<Tables>
   readonly at: Instant
-  /** What to call them. */
+  /** The name for the audit log. */
   readonly actor: string
   /** Null when it is no person of the console. */
   readonly person: PersonActor | null

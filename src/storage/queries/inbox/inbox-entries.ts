@@ -6,7 +6,7 @@ import { shownState } from '../messages/message-view.ts'
 import type { Reader, Reading } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 
-/** As the sandbox remembers a delivery. JSON of null keeps the place of one that never was. */
+/** A delivery as the sandbox stores it. The JSON value null keeps the place of a delivery that was never made. */
 interface StoredRecord {
   readonly to: string
   readonly type: MessageType
@@ -43,7 +43,7 @@ export function entriesOf(tables: Reader, connectionId: ConnectionId) {
     .where('connection_id', '=', connectionId)
 }
 
-/** None where something might have been delivered and was not. */
+/** Empty for the place of a delivery that was never made. */
 export function readEntries({ value, ...row }: InboxRow): readonly Entry[] {
   const record = JSON.parse(value) as StoredRecord | null
   if (!record) return []

@@ -16,8 +16,8 @@ import type {
 import { type Change, change, type Reader, type Reading, type Store, snapshot, writeAudit } from '../store.ts'
 import { type Entry, entriesOf, INBOX_COLUMNS, readEntries, withStatuses } from './inbox-entries.ts'
 
-// Reading so many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
-// would write; an older chat is found by its number.
+// Reading this many of the newest deliveries takes some 10 ms. Reading more would need a second index, which every delivery
+// would write. An older chat is found by its number.
 export const CHATS_READ = 5_000
 const TEXT_SHOWN = 200
 
@@ -73,7 +73,7 @@ export function createInboxViews(store: Store): InboxViews {
   }
 }
 
-/** Null where it is another account's, another channel's, or none. */
+/** Null when it belongs to another account or channel, or does not exist. */
 async function findConnection(tables: Reader, { accountId, connectionId }: OwnConnection) {
   const row = await tables
     .selectFrom('connection')
@@ -295,7 +295,7 @@ async function groupNewest(
 
 const SOUGHT_IN = ['to', 'text', 'caption', 'name'] as const
 
-/** SQLite knows upper and lower case of plain letters alone, so the words are also sought as they are. */
+/** SQLite knows upper and lower case of ASCII letters only, so the words are also searched as they were typed. */
 function holds(engine: Reading['engine'], words: string) {
   const like = (text: string) => `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   return sql<SqlBool>`(${sql.join(
@@ -325,7 +325,7 @@ async function toChats(
   })
 }
 
-/** By whole characters: half of one is no text. */
+/** Cuts between characters, never within one. */
 function shorten(text: string): string {
   return text.length <= TEXT_SHOWN ? text : `${[...text.slice(0, TEXT_SHOWN)].slice(0, -1).join('')}…`
 }

@@ -30,7 +30,7 @@ export function createLaneChanges(
       change(store, actor, async (making) => {
         await writeSettings(making, await livingConnection(making.tables, of), changed)
       }),
-    /** The service notices it as any other change of a lane: it reads what the lane remembers afresh, and that is no wait. */
+    /** Removes the stored wait. The service notices the change of the lane, and reads its state again without a wait. */
     endWait: (of, actor) =>
       change(store, actor, async (making) => {
         const { tables, at } = making
@@ -104,7 +104,7 @@ export async function endRetryWait(
     .updateTable('message')
     .set({ retry: JSON.stringify({ ...state, wait: null }) })
     .where('sequence', '=', sequence)
-    // Not over what its worker has written since.
+    // Must not overwrite what its worker has written since.
     .where('retry', '=', retry)
     .executeTakeFirst()
   return numUpdatedRows > 0n
@@ -154,7 +154,7 @@ export function createCancelling(store: Store): Pick<LaneViews, 'findLastBefore'
 }
 
 interface Part extends TakenOut {
-  /** Where the next part continues; null when there is none. */
+  /** Where the next part begins; null when there is none. */
   readonly upTo: Sequence | null
 }
 

@@ -29,11 +29,11 @@ export interface LaneFacts {
   readonly open_words: string | null
 }
 
-/** The facts that explain what a message waits for itself. */
+/** The facts that explain what the message itself waits for. */
 export interface OwnFacts {
   /** JSON of RetryState. */
   readonly retry: string | null
-  /** Of its attachment; null for text. */
+  /** The state of its attachment; null for text. */
   readonly media_state: 'pending' | 'ready' | 'failed' | 'forgotten' | null
   /** Why its last download failed, and when it is tried again; null while none has. */
   readonly media_words: string | null
@@ -63,7 +63,7 @@ export async function laneContextOf(store: Store): Promise<LaneContext> {
   }
 }
 
-/** Why a lane that has something to do is where it is. `due` and `sending` mean that it moves. */
+/** Why a lane that has something to do is waiting. `due` and `sending` mean that it moves. */
 export function explainLane(lane: LaneFacts, context: LaneContext): LaneReason {
   const { now, error } = context
   if (error) return unavailable(error)
@@ -82,7 +82,7 @@ export function explainLane(lane: LaneFacts, context: LaneContext): LaneReason {
   return withoutWorker(lane, context) ?? plain('due')
 }
 
-/** What a message waits for itself, whatever its lane does; null when nothing. */
+/** What the message itself waits for, whatever its lane does; null: nothing. */
 export function explainOwnWait(own: OwnFacts, now: Instant): LaneReason | null {
   const wait = own.retry === null ? null : (JSON.parse(own.retry) as RetryState).wait
   if (wait && wait.until > now) return { reason: wait.reason, words: wait.words, until: wait.until }
@@ -92,8 +92,8 @@ export function explainOwnWait(own: OwnFacts, now: Instant): LaneReason | null {
 }
 
 /**
- * Why a message that waits and has no open attempt is where it is: what stops its whole lane, or else what it waits for itself.
- * Null for one that waits for nothing but others.
+ * Why a message without an open attempt waits: what stops its whole lane, or else what the message itself waits for. Null if it
+ * waits only for other messages.
  */
 export function explainWaiting(
   message: LaneFacts & OwnFacts,
@@ -116,8 +116,8 @@ export function explainSelf(
 }
 
 /**
- * What the page and the row of a message say: what it waits for itself, or else what stops its lane. Null: only earlier messages.
- * That all of them wait for something of their own says nothing of this one, nor does the time at which the lane looks again.
+ * What the page and the row of a message say: what the message itself waits for, or else what stops its lane. Null: it waits only
+ * for earlier messages. That all of those are deferred does not explain it, nor does the time of the lane's next check.
  */
 export function explainInLane(own: LaneReason | null, head: LaneFacts, context: LaneContext): LaneReason | null {
   const reason = own ?? explainBehind(head, context)
@@ -180,8 +180,8 @@ function plain(reason: ReasonCode): LaneReason {
   return { reason, words: null, until: null }
 }
 
-// What a lane waits for that is no wait of its own, or that it would find again at once: its owner's own settings, its
-// media, a person, a worker.
+// Reasons whose wait a person cannot end early, because it is not the lane's own or the lane would find it again at once: its
+// owner's settings, media, a person, a worker.
 const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'due',
   'sending',

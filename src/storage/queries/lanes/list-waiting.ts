@@ -13,7 +13,7 @@ const PAGE = 20
 const MOST_SCANNED = 500
 const MOST_DEFERRED = 50
 
-/** Where a page begins: behind this message, which stood at this place when it was read. */
+/** Where a page begins: behind this message, which had this place when it was read. */
 interface Place {
   readonly sequence: Sequence
   readonly position: number
@@ -21,7 +21,7 @@ interface Place {
 
 const FRONT: Place = { sequence: 0, position: 0 }
 
-/** A message of the lane with what it waits for itself. */
+/** A message of the lane with what the message itself waits for. */
 interface Waiting extends Place {
   readonly id: MessageId
   readonly type: MessageType
@@ -29,7 +29,7 @@ interface Waiting extends Place {
   readonly wait: LaneReason | null
 }
 
-/** One that waits for something of its own, or behind such a one. */
+/** A deferred message, or one that waits behind it. */
 interface Deferred extends Waiting {
   /** The earlier one to the same recipient; null: it waits for something of its own. */
   readonly behind: EarlierMessage | null
@@ -166,8 +166,8 @@ function withBehind(one: Waiting, behindOf: BehindOf): Deferred {
 }
 
 /**
- * The deferred ones by their sequences: those that wait for something of their own, and behind each the later ones to its
- * recipient. Without the one that is being sent.
+ * The deferred messages by their sequences, and behind each the later ones to its recipient. Without the one that is being
+ * sent.
  */
 function defer(
   front: readonly Waiting[],

@@ -105,7 +105,7 @@ async function readFirstSteps(store: Store, accountId: AccountId, recent: Recent
   return { connection: connection !== undefined, token: token !== undefined, message, byFirstStart }
 }
 
-/** The ids. Nothing is older in the audit log of its account. */
+/** The ids of what the first start made. Nothing in the audit log of the account is older. */
 async function listMadeAtFirstStart(tables: Reader, accountId: AccountId): Promise<ReadonlySet<string>> {
   const oldest = await tables
     .selectFrom('audit')

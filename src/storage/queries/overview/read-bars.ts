@@ -52,7 +52,7 @@ interface HoursBetween extends Pick<WantedOverview, 'accountId' | 'connectionId'
   readonly until: Instant
 }
 
-/** What was counted of the hours that began between these times, and of the last two hours what is so now. */
+/** The stored counts of the hours that began between these times, and the current figures of the last two hours. */
 export async function readHours(store: Store, wanted: HoursBetween, recent: Recent | null) {
   const rows = await store.database
     .selectFrom('tally')
@@ -88,7 +88,7 @@ export async function readCounted(
     .where('id', '=', accountId)
     .executeTakeFirst()
   const first = Math.max(hourOf(from), hourOf(account?.created_at ?? now))
-  // What was read just now need not have been counted.
+  // Hours that were read just now need no stored count.
   const end = recent?.from ?? hourOf(now) + HOUR_MS
   const row = await database
     .selectFrom('tally_hour')
@@ -120,7 +120,7 @@ function barStarts(reader: Reader, { now, barMs, count }: { now: Instant; barMs:
 function startOf(at: Instant, barMs: number, offsetAt: (at: Instant) => number): Instant {
   const offset = offsetAt(at)
   const start = at - ((((at + offset) % barMs) + barMs) % barMs)
-  // The clocks may have been set in between: at its beginning they stood otherwise.
+  // If the clocks were changed in between, the offset at its beginning was another one.
   return Math.min(at, start + offset - offsetAt(start))
 }
 

@@ -15,7 +15,7 @@ const MOST_COUNTED = 1_000
 const MOST_COUNTED_TOGETHER = 5_000
 
 type Waiting = Pick<OverviewView, 'waiting' | 'lanes' | 'furtherLanes'> & {
-  /** The number of the head of that lane which has come furthest; null when nothing waits. */
+  /** The highest sequence among the heads of the lanes; null when nothing waits. */
   readonly head: Sequence | null
 }
 

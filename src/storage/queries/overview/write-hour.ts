@@ -12,7 +12,7 @@ interface CountedHour {
   readonly tally: HourTally
 }
 
-/** Keeps the figures of an hour, in one transaction. Only those of accounts are written that have changed: mostly few have. */
+/** Stores the figures of an hour, in one transaction. It writes only the accounts whose figures have changed, usually few. */
 export async function writeHour(
   { tables }: Pick<Reading, 'tables'>,
   { hour, countedAt, tally }: CountedHour,

@@ -132,7 +132,7 @@ function createRest(store: Store): Pick<Sessions, 'list' | 'prove' | 'end' | 'en
 function createThrottle(store: Store): Pick<Sessions, 'countTry' | 'forgiveTry'> {
   const { database } = store
   return {
-    /** In one transaction that lets no other one count meanwhile. */
+    /** In one transaction, during which no other one can count. */
     countTry(tries) {
       return database.transaction().execute(async (tables) => {
         await store.engine.beginChange(tables)

@@ -77,7 +77,7 @@ export async function eraseRecipient(
   return erased
 }
 
-/** Refuses while anything waits that may not be, or that is being handed over. */
+/** Refuses while a message waits that may not be cancelled, or that is being sent. */
 async function endWaiting(
   store: Store,
   { accountId, recipient, cancelWaiting }: WantedErasure,
@@ -203,7 +203,7 @@ async function eraseKeys(store: Store, { accountId, recipient }: OfRecipient, ac
   }
 }
 
-/** What the network said last of a lane may name the recipient of its head. */
+/** The network's last words about a lane may name the recipient of its head. */
 async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
   const lanes = await tables
     .selectFrom('lane as l')
@@ -219,7 +219,7 @@ async function eraseWaitWords({ tables }: Change, { accountId, recipient }: OfRe
     await tables.updateTable('lane').set({ wait_words: null }).where('connection_id', '=', id).execute()
 }
 
-/** The network makes them anew with the next message to this number. It may know the person by the other spelling. */
+/** The network creates new ones with the next message to this number. It may know the person by the other spelling. */
 async function eraseSessionKeys({ tables }: Change, { accountId, recipient }: OfRecipient): Promise<void> {
   const connections = tables.selectFrom('connection').select('id').where('account_id', '=', accountId)
   const about = spellingsOf(recipient)
@@ -306,7 +306,7 @@ async function eraseSome({ tables, engine }: Change, recipient: string, position
   for (const row of deliveries) {
     await tables
       .updateTable('delivery')
-      // A try that runs now has lost its claim, and with it the right to write down what it was answered.
+      // A running try loses its claim, so it cannot store the answer that it gets.
       .set({ payload: without(row.payload), claim: null })
       .where('account_id', '=', row.account_id)
       .where('webhook_id', '=', row.webhook_id)

@@ -7,7 +7,7 @@ import { memoriesAbout, messagesTo, namesOf, type OfRecipient, type OnProgress, 
 
 const AT_ONCE = 200
 
-/** Something that is known of a recipient, and which list of the export it belongs to. */
+/** Something that is known about a recipient, and the list of the export that it belongs to. */
 export interface ExportedItem {
   readonly of: 'messages' | 'requests' | 'channelMemory' | 'notices' | 'blocks'
   readonly item: Readonly<Record<string, unknown>>

@@ -10,7 +10,7 @@ import type { Tables } from '../tables.generated.ts'
 
 /** Rows that one query reads in some 10 ms; other writers run in between. */
 const ROWS_AT_ONCE = 5_000
-/** Bodies that were refused may have 64 KiB each. */
+/** Fewer, because bodies of refused requests may have 64 KiB each. */
 const REQUESTS_AT_ONCE = 250
 const MEMORIES_AT_ONCE = 1_000
 
@@ -19,7 +19,7 @@ export interface OfRecipient {
   readonly recipient: string
 }
 
-/** Called with how many rows were gone through so far. */
+/** Called with the number of rows that were read so far. */
 export type OnProgress = (rows: number) => void
 
 /**
@@ -118,7 +118,7 @@ function isKnown(key: string, known: ReadonlySet<string>): boolean {
   return known.has(key) || known.has(key.split('#', 1)[0] ?? key)
 }
 
-/** What a message is known by, to us and to its network. */
+/** The ids of a message: ours, and that of its network. */
 export async function namesOf({ database }: Store, sequences: readonly Sequence[]): Promise<readonly string[]> {
   const rows = await database
     .selectFrom('message')

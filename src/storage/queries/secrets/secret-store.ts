@@ -61,7 +61,7 @@ const CONNECTIONS: Secrets = {
   },
 }
 
-/** An empty one holds no secret: a removed webhook has such. */
+/** An empty text holds no secret: a removed webhook has one. */
 function textsOf(settings: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).filter(
@@ -113,7 +113,7 @@ interface InColumns {
   readonly columns: readonly string[]
 }
 
-/** Secrets that stand as text in columns of their own. */
+/** Secrets that are stored as text in columns of their own. */
 function inColumns({ table, owner, account, columns }: InColumns): Secrets {
   return {
     async list(tables, after, limit) {
@@ -156,7 +156,7 @@ const KINDS: Readonly<Record<SecretRow['kind'], Secrets>> = {
   }),
 }
 
-/** One row, in the words of both engines. */
+/** SQL for one row, for both engines. */
 export const KEY_FACTS = `select (select key_id from key_ring) as key_id, (select canary from key_ring) as canary`
 
 export function toKeyFacts(row: Readonly<Record<string, unknown>> | undefined): KeyFacts {

@@ -71,7 +71,7 @@ export async function readToken(tables: Reader, accountId: AccountId, id: TokenI
   }
 }
 
-/** Who did it last to this token; null: the audit log no longer has it. */
+/** Who last did this to the token; null: the audit log no longer has it. */
 export async function findTokenActor(
   tables: Reader,
   { accountId, id }: Pick<StoredToken, 'accountId' | 'id'>,

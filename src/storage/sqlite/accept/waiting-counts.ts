@@ -3,8 +3,8 @@ import type { AccountId, ConnectionId } from '../../../core/ids.ts'
 import type { FullCounts, LeastFull } from '../../queries/alarms/watch-database.ts'
 
 /**
- * How many messages wait, per connection and account, kept in memory so that a limit costs nothing to check. What
- * another process changed is counted afresh when it is noticed: limits protect, they do not bill.
+ * How many messages wait, per connection and account, kept in memory so that a limit costs nothing to check. A change by
+ * another process is counted when it is noticed: limits protect the service, so a short delay is fine.
  */
 export class WaitingCounts {
   readonly #database: DatabaseSync
@@ -30,7 +30,7 @@ export class WaitingCounts {
     return sum
   }
 
-  /** Where so much or more waits. */
+  /** The connections and accounts in which this many messages or more wait. */
   atLeast({ perConnection, perAccount }: LeastFull): FullCounts {
     return {
       connections: new Map([...this.#byConnection].filter(([, count]) => count >= perConnection)),
@@ -44,7 +44,7 @@ export class WaitingCounts {
     this.#byAccount.set(accountId, Math.max(0, this.ofAccount(accountId) + by))
   }
 
-  /** So many messages of this connection no longer wait. */
+  /** This many messages of the connection no longer wait. */
   settled(connectionId: ConnectionId, count = 1): void {
     const accountId = this.#accountOf.get(connectionId)
     if (accountId) this.change(connectionId, accountId, -count)

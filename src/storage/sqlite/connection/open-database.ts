@@ -111,8 +111,8 @@ export function refuseForeign(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Reads every page once, where that takes a moment only. In a larger database damage is found when it is met: then the
- * process ends and says so.
+ * Reads every page once, if that is quick. In a larger database damage is found only when a statement meets it: then the process
+ * ends and says so.
  */
 function refuseDamaged(database: DatabaseSync, path: string): void {
   if (statSync(path).size > CHECKED_AT_START_BYTES) return
@@ -144,7 +144,7 @@ interface OpenForReading {
   close(): void
 }
 
-/** A database that must stay as it is, byte for byte, such as that of a backup. */
+/** Opens a database that must not change by a byte, such as that of a backup. */
 export function openForReading(path: string): OpenForReading {
   try {
     const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })

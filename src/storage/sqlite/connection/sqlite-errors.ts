@@ -14,7 +14,7 @@ const CODES = {
   cantOpen: 14,
   notADatabase: 26,
 } as const
-/** Making room for the shared-memory index failed: a full disk reports itself so. */
+/** Making room for the shared-memory index failed, which is how a full disk shows. */
 const IO_ERROR_SHM_SIZE = 4874
 
 const WRITING: readonly number[] = [CODES.readOnly, CODES.cantOpen]

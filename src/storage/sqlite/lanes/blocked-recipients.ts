@@ -10,8 +10,8 @@ interface BlockList {
 }
 
 /**
- * Who asked to stop, always as of now. Of an account whose list is empty nothing more than that is known; in any other,
- * one entry is looked up by its key, which takes a few microseconds: less than keeping all of them in memory is worth.
+ * The recipients who asked to stop, always current. It remembers which accounts have an empty list. In any other one entry is
+ * looked up by its key, which takes a few microseconds, so the lists need not be in memory.
  */
 export class SqliteBlockedRecipients implements BlockedRecipients {
   readonly #directory: Directory

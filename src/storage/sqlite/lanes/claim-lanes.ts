@@ -124,13 +124,13 @@ export class LaneClaims {
     return [...new Set([...entered, ...this.#tail.connections()])]
   }
 
-  #claimOne(id: ConnectionId, { worker, shouldDefer: leave }: Asker, now: Instant): ClaimedLane | null {
+  #claimOne(id: ConnectionId, { worker, shouldDefer }: Asker, now: Instant): ClaimedLane | null {
     const open = this.#open.get(id) as unknown as OpenRow | undefined
     if (!open && !this.#hasWork(id)) return null
     const owner = (this.#lane.get(id) as unknown as LaneRow | undefined)?.owner ?? null
     if (owner !== null && owner !== worker && this.#isAlive.get(owner, now)) return null
-    // Last, because a worker that leaves a lane takes it for unclaimed.
-    if (leave(id)) return null
+    // Called last, because it counts each lane that it is asked about as free.
+    if (shouldDefer(id)) return null
     this.#take.run(id, worker)
     const lane = this.#lane.get(id) as unknown as LaneRow
     if (open) this.#takeOpen.run(lane.epoch, id)

@@ -3,7 +3,7 @@ import type { ConnectionId } from '../../../core/ids.ts'
 import type { PassedRange } from '../../../core/ports/lanes.ts'
 import type { UnindexedTail } from './unindexed-tail.ts'
 
-/** Jumps from lane to lane, so that a million messages of one cost no more than one. To be followed by a select from `busy`. */
+/** Jumps from lane to lane, so that a million messages in a lane cost no more than one. A select from `busy` must follow. */
 export const BUSY_LANES = `with recursive busy (id) as (
   select (select connection_id from lane_entry order by connection_id limit 1)
   union all
@@ -13,7 +13,7 @@ export const BUSY_LANES = `with recursive busy (id) as (
 // A crash leaves at most one run of settled entries at the front of a lane.
 const FRONT = 256
 
-/** Takes the entries of settled messages out of lanes. Runs inside a transaction of the caller. */
+/** Deletes the entries of finished messages from lanes. Runs inside a transaction of the caller. */
 export class LaneTrim {
   readonly #range: StatementSync
   readonly #connections: StatementSync

@@ -125,8 +125,8 @@ const WAITING = (columns: string) =>
  * connection and not to the message, so changing it works at once, and each lane's oldest message expires first: the
  * sweep reads a lane from its front and stops at the first message that has not expired. A message without an entry is too young.
  *
- * What a message waited for itself is only in its `retry`, and that its time was over shows in no state where it may have
- * arrived: both are kept in its timeline.
+ * What the message itself waited for is only in its `retry`, and its state does not show the end of its time if it may have
+ * arrived. So both are stored in its timeline.
  *
  * Nothing expires while all lanes are held: waiting messages of an old state may have been sent, and a person must check (G12).
  */

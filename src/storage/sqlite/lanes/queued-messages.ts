@@ -32,7 +32,7 @@ interface MediaRow {
   readonly mime: string
 }
 
-/** Reads messages that wait, as the dispatcher wants them. */
+/** Reads waiting messages for the dispatcher. */
 export class QueuedMessages {
   readonly #run: StatementSync
   readonly #hasEntry: StatementSync

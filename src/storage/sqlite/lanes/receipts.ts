@@ -6,7 +6,7 @@ import type { Receipt, ReceiptEnd } from '../../../core/ports/channel.ts'
 import { endOf, isDoubtful, receiptEntry, receiptOf } from '../../queries/messages/receipt-entry.ts'
 
 const TARGET = 'select sequence, state, connection_id, attempts, network_id from message'
-// In the words of the index on just those ids, or it would not be used.
+// Written exactly like the condition of the partial index, which would otherwise not be used.
 export const FIND_BY_NETWORK_ID = `${TARGET} where network_id = ? and network_id >= 'wamid.' and network_id < 'wamid/' and connection_id = ?`
 
 // Only the newest entries, read backwards by the primary key: a timeline may be long, and this runs on the serving thread.
@@ -30,8 +30,8 @@ interface Target {
   readonly network_id: string | null
 }
 
-// A report says no more than its second, by another clock: the message did not leave before the first attempt that may
-// have sent it. One that still waits ends after its last attempt.
+// A report gives its time in whole seconds, by another clock. So the message counts as sent no earlier than the first attempt that
+// may have sent it. One that still waits ends after its last attempt.
 const LEFT_AT = `max(?, accepted_at, coalesce((
   select case when message.settled_at is null then max(ended_at) else min(started_at) end from attempt
     where message_sequence = message.sequence and outcome <> 'rejected'), 0))`
@@ -73,7 +73,7 @@ export class ReceiptWriter {
     )
   }
 
-  /** `wasWaiting`: it has left its lane by this. */
+  /** `wasWaiting`: the report has taken it out of its lane. */
   apply(given: Receipt): { readonly end: ReceiptEnd; readonly wasWaiting: boolean } {
     const target = this.#find(given)
     if (!target || target.connection_id !== given.connectionId) return end('message-unknown')

@@ -10,7 +10,7 @@ const FENCED: LaneTransitionResult = { fenced: true }
 const OPENED: LaneTransitionResult = { fenced: false, started: true }
 const NOT_OPENED: LaneTransitionResult = { fenced: false, started: false }
 
-/** `settled`: how many messages no longer wait by this. */
+/** `settled`: how many messages no longer wait after this step. */
 interface Written {
   readonly result: LaneTransitionResult
   readonly settled: number
@@ -45,7 +45,7 @@ export class StepWriter {
   readonly #deferOne: StatementSync
   readonly #trim: LaneTrim
   readonly #noteAttempt: StatementSync
-  /** By the step that is being written. */
+  /** How many messages the step that is being written has settled. */
   #settled = 0
 
   constructor(database: DatabaseSync, { claims, directory, trim, messages }: StepWriterParts) {

@@ -47,7 +47,7 @@ async function checkPages(verification: Verification, isCopy: boolean): Promise<
     for (const { integrity_check: words } of rows)
       if (words !== 'ok') findings.add(/index/.test(words) ? 'index_damaged' : 'pages_damaged', words)
   }
-  // As a whole it also finds pages that belong to nothing. A table at a time, others get their turn.
+  // A check of the whole file also finds pages that belong to no table. A check of one table at a time lets others write between.
   if (isCopy) return check(null)
   const { rows } = await sql<{
     name: string

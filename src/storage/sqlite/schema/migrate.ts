@@ -17,7 +17,7 @@ import type { AppliedMigration } from '../../queries/verify/backup-facts.ts'
 import { pragma } from '../connection/pragma.ts'
 import { isRefusedStatement } from '../connection/sqlite-errors.ts'
 
-/** "NCIO" in ASCII, in the header of every database of ours, so that a foreign file is known before it is touched. */
+/** "NCIO" in ASCII, in the header of each of our databases, so that a foreign file is recognised before it is changed. */
 export const APPLICATION_ID = 0x4e43494f
 
 export function readMigrations(): readonly Migration[] {

@@ -12,8 +12,8 @@ import { readBackupFacts } from './read-backup-facts.ts'
 // A mebibyte: some milliseconds of the disk, then other processes can use it.
 const PAGES_AT_ONCE = 256
 const REST_MS = 2
-// While the copy is made the log of the service cannot begin anew, so what is written meanwhile adds to it. As long as that
-// is little, rests are free; from here on being done soon is worth more.
+// During the copy the write-ahead log of the service cannot start over, so it grows with each write. Below this size the copy may
+// rest; above it, a quick end matters more.
 const LOG_MAY_GROW_BYTES = 64 * 1024 * 1024
 
 interface OnlineCopy {
@@ -26,9 +26,9 @@ interface OnlineCopy {
 /**
  * Copies a database beside a running service, as it stands at one moment, and checks the copy.
  *
- * SQLite's own backup starts over whenever another connection writes: beside a busy service it would never finish. It does
- * not when its connection has a snapshot open already, so this opens one first. `vacuum into` reads a snapshot too, but
- * builds all trees anew, without a rest and without saying how far it is.
+ * SQLite's own backup starts over whenever another connection writes, so beside a busy service it would never finish. It does
+ * not start over if its connection has a snapshot open, so this opens one first. `vacuum into` reads a snapshot as well, but
+ * rebuilds all trees, without rests and without progress.
  */
 export async function copyOnline({ path, target, onProgress }: OnlineCopy): Promise<BackupFacts> {
   // Until the copying begins only the log beside the source is written, and from then on the copy is.

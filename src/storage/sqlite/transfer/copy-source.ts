@@ -121,8 +121,8 @@ export class CopySource {
   }
 
   /**
-   * Holds all lanes from now on, durably: both places know what waits, and only one of them may send it. Held already, it
-   * stays so; returns whether it was not.
+   * Holds all lanes durably, because what waits is in both places and only one may send it. Returns false if they were held
+   * already.
    */
   hold(reason: string, at: number): boolean {
     const database = this.#database
@@ -141,7 +141,7 @@ export class CopySource {
     return changes === 1
   }
 
-  /** Takes back what `hold` did. */
+  /** Undoes `hold`. */
   release(reason: string, at: number): void {
     const { changes } = this.#database.prepare('delete from hold where reason = ?').run(reason)
     if (changes !== 1) return
