@@ -30,7 +30,7 @@ export interface LoadResult {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly longestMs: number
-  /** Of one core, while it counted. */
+  /** How much of one core was used during the measurement. */
   readonly cpuShare: number
 }
 

@@ -82,7 +82,7 @@ async function dropIndexes(database: string): Promise<string[]> {
          where indrelid in ('queued'::regclass, 'settled'::regclass) and not indisprimary`,
     )
     for (const { name } of rows) await client.query(`drop index ${name}`)
-    // Of a partitioned table it would otherwise be an index of nothing.
+    // With `only`, the index of a partitioned table would leave out its partitions.
     return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '))
   })
 }

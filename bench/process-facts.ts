@@ -8,7 +8,7 @@ export function canSeeProcesses(): boolean {
   return process.platform === 'linux'
 }
 
-/** Of a process, those it has started, and those of them that have ended. NaN where that cannot be seen. */
+/** The time of a process and of all that it has started, ended ones included. NaN where that cannot be seen. */
 export function cpuSecondsOfFamily(pid: number): number {
   if (!canSeeProcesses()) return Number.NaN
   let seconds = 0
@@ -20,7 +20,7 @@ export function cpuSecondsOfFamily(pid: number): number {
   return seconds
 }
 
-/** Of the threads of a process that have this name; NaN where none has. */
+/** The time of those threads of a process that have this name; NaN where none has. */
 export function cpuSecondsOfThread(pid: number, name: string): number {
   const threads = readdirSync(`/proc/${pid}/task`).map((id) => `${pid}/task/${id}`)
   const found = threads.filter((thread) => readFileSync(`/proc/${thread}/comm`, 'utf8').trim() === name)
@@ -31,7 +31,7 @@ export function cpuSecondsOfThread(pid: number, name: string): number {
 interface ProcessStat {
   readonly parent: number
   readonly ownSeconds: number
-  /** Of its children that it has seen end. */
+  /** The seconds of its children that it has seen end. */
   readonly endedSeconds: number
 }
 

@@ -104,7 +104,7 @@ async function measureSessions(bench: Bench, service: LinkedService, { numbers }
 
 interface Rest {
   readonly mb: number
-  /** Of the service since its start, and of the simulator meanwhile. */
+  /** What the service has used since its start, and the simulator in the same time. */
   readonly cpuSeconds: number
 }
 
@@ -171,7 +171,7 @@ async function measureMessages(bench: Bench, service: LinkedService, size: Size)
 
 interface Load {
   readonly p99Ms: number
-  /** Of each message. */
+  /** For each message. */
   readonly threadCpuMs: number
   readonly processCpuMs: number
 }

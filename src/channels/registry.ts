@@ -46,9 +46,9 @@ interface ReportedConnection {
 interface ChannelDefinition {
   readonly description: ChannelDescription
   readonly parseSettings: (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>
-  /** Of a channel whose network can be asked; left out where there is none. */
+  /** Left out by a channel whose network cannot be asked. */
   readonly openOnboarding?: (parts: NetworkParts) => Promise<ChannelOnboarding>
-  /** Of a channel that learns about its numbers while it sends, or whose network reports about them by callback. */
+  /** For a channel that learns about its numbers while it sends, or whose network reports about them by callback. */
   readonly readReported?: (of: ReportedConnection, after: Instant | null) => Promise<readonly ConnectionFact[]>
 }
 

@@ -12,7 +12,7 @@ export type PackedFile = readonly [path: string, size: number]
 
 /** The program as the executable carries it. */
 export interface PackedProgram {
-  /** Of the folder that it is unpacked to: the version, and a hash of all files. */
+  /** The name of the folder that it is unpacked to: the version, and a hash of all files. */
   readonly name: string
   readonly files: readonly PackedFile[]
   /** What is in the files, one after the other. */

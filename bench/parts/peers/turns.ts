@@ -49,7 +49,7 @@ export function figuresOf(name: string, turns: readonly Turn[]): Figure[] {
 
 interface Compared {
   readonly ours: readonly number[]
-  /** Of the same rounds. */
+  /** From the same rounds. */
   readonly theirs: readonly number[]
   readonly reach: Reach | null
 }

@@ -9,8 +9,8 @@ export const ECHO_KIND = 'echo'
 const KEPT_MS = 24 * 3_600_000
 
 /**
- * Attempts of which a report came while their own call was still open: the network has taken them, whatever becomes of
- * the call. In storage, because another worker may have made the call, and may be dead.
+ * Attempts about which a report came while their own call was still open: the network has taken them, whatever becomes of
+ * the call. Stored, because another worker may have made the call, and may be dead.
  */
 export class Echoes {
   readonly #memory: ChannelState

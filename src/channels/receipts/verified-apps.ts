@@ -7,7 +7,7 @@ import { type Secrets, SecretUnreadable } from '../../core/ports/secrets.ts'
 export interface VerifiedApp<Name extends string> {
   /** The living ones first, and removed ones: reports about them still come. */
   readonly connections: readonly ChannelConnection[]
-  /** Of the living connections, by the name of the stored setting; each once. */
+  /** The secrets of the living connections, by the name of the stored setting; each once. */
   readonly secretsOf: Readonly<Record<Name, readonly string[]>>
   /** How many of the secrets could not be opened: the key ring is not the one that they were sealed with. */
   readonly unreadable: number

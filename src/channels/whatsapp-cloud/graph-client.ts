@@ -172,8 +172,8 @@ function headersOf({ accessToken, body }: GraphCall): Record<string, string> {
  *
  *   WAITING (for a connection) ──▶ WRITTEN (any byte may have left) ──▶ ended
  *
- * Whatever ends it while it waits proves that nothing was sent. From the moment on at which the library is about to
- * write, only a complete answer says what became of it. Tests with real sockets hold this.
+ * Whatever ends it while it waits proves that nothing was sent. As soon as the library is about to write, only a complete
+ * answer says what became of it. Tests with real sockets prove this.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #limits: CallLimits

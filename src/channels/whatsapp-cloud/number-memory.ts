@@ -8,7 +8,7 @@ const KIND = 'number'
 const MOST_ENTRIES = 20
 /** What Meta's throughput upgrade comes to (its page “Throughput”). */
 const HIGH_THROUGHPUT = 1_000
-// How much later than this process another one may learn what a callback has brought.
+// How much later than this process another one may know what a callback has reported.
 const READ_AGAIN_AFTER_MS = 30_000
 
 /** What Meta has reported about a number by callback since the connection was verified. Null: nothing. */

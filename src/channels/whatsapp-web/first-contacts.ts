@@ -11,7 +11,7 @@ import type { ContactLock } from './thread/messages.ts'
 export const CONTACT_KIND = 'contact'
 /** By number: the first message to it, within the last day. */
 export const FIRST_CONTACT_KIND = 'first-contact'
-/** By its end: WhatsApp lets the number write to no new recipients until then. */
+/** The key is the end of the lock: until then WhatsApp lets the number write to no new recipients. */
 export const LOCK_KIND = CONTACT_LOCK_KIND.slice('whatsapp-web.'.length)
 
 const HOUR_MS = 3_600_000

@@ -12,7 +12,7 @@ export function createOnboarding(folder: string): ChannelOnboarding {
       'channel',
     )
   return {
-    // What proves it is the phone, when it is linked. Of one number there is one connection in an installation.
+    // The phone proves it, when it is linked. An installation has one connection for each number.
     prove: async ({ number, settings }) => ({ networkKey: number, facts: [], settings }),
     listTemplates: async () => [],
     callbackSecretOf: () => null,

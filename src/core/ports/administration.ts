@@ -246,7 +246,7 @@ export interface RequestView {
   readonly messageId: MessageId | null
   /** The current state of that message. */
   readonly state: MessageState | null
-  /** The sender number. Of a refused request this, `to` and `type` are what the caller wrote, right or wrong; null when nothing legible. */
+  /** The sender number. When refused: this, `to` and `type` are what the caller wrote, right or wrong; null when illegible. */
   readonly connection: string | null
   readonly to: string | null
   readonly type: string | null

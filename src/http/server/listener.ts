@@ -127,8 +127,8 @@ const PAUSE_FROM = 100
 // Two of the largest bodies, hundreds of usual ones. A hundred of the largest on each of a thousand connections would
 // be gigabytes for one caller.
 const PAUSE_FROM_BYTES = 2 * MAX_BODY_BYTES
-// One read brings 64 KB: some 250 requests that send a message, so such callers never reach this. Of the shortest
-// possible requests it brings thousands, and each costs some kilobytes until the replies before it have been read.
+// One read brings 64 KB: some 250 requests that send a message, so such callers never reach this. If they are as short as
+// possible, it brings thousands, and each costs some kilobytes until the replies before it have been read.
 const MOST_WAITING = 400
 
 /**

@@ -1,4 +1,4 @@
-// Headers that may be sent only once. Of two, Node keeps the first or joins them, and a proxy in front may have used
+// Headers that may be sent only once. When there are two, Node keeps the first or joins them, and a proxy in front may have used
 // the other one.
 const SINGLE_HEADERS = [
   'host',

@@ -26,7 +26,7 @@ interface ConsoleWanted {
   /** Why the service itself can write nothing at present. */
   readonly findError: () => StorageError | null
   readonly secrets: Secrets
-  /** Of the service itself: what channels remember of networks is shown. */
+  /** The service's own, because the console shows what channels remember about networks. */
   readonly channelState: (channel: string) => ChannelState
   /** What went wrong in the background; it goes on by itself. */
   readonly onError: (error: unknown) => void

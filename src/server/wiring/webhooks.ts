@@ -10,7 +10,7 @@ const TRIES_MAY_FINISH_MS = 5_000
 interface WebhooksParts {
   readonly settings: Settings
   readonly storage: Storage
-  /** Of the console, where this process serves it. On SQLite it lives in a thread, so that none of this slows what is sent. */
+  /** The console's, where this process serves it. On SQLite it runs in a thread, so that none of this slows the sending. */
   readonly console: ConsoleStorage | null
   /** What went wrong in the background; it goes on by itself. */
   readonly onError: (error: unknown) => void

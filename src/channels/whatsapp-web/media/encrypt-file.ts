@@ -10,7 +10,7 @@ export interface FileSecret {
 
 export interface FileDigests {
   readonly fileSha256: Buffer
-  /** Of the encrypted file. */
+  /** The hash of the encrypted file. */
   readonly fileEncSha256: Buffer
   readonly fileLength: number
 }

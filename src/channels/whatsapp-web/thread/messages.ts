@@ -5,7 +5,7 @@ import type { Deadline } from './deadline.ts'
 export interface ThreadData {
   /** Where the library was installed. */
   readonly folder: string
-  /** Of certificates, in base64; null: the library's own, which is WhatsApp's. */
+  /** The root of certificates, in base64; null: the library's own, which is WhatsApp's. */
   readonly rootKey: string | null
 }
 
@@ -15,12 +15,12 @@ export interface SocketOptions {
   readonly credentials: string | null
   /** Null: the library's own. */
   readonly version: WantedVersion | null
-  /** Of a device that is to be linked; left out for a login. */
+  /** For a device that is to be linked; left out for a login. */
   readonly pairing?: PairingOptions
 }
 
 export interface PairingOptions {
-  /** Of the phone. */
+  /** The phone's number. */
   readonly number: string
   /** With a code that is typed into the phone instead of a QR code. */
   readonly byCode: boolean
@@ -70,7 +70,7 @@ export interface SocketReceipt {
   readonly at: number | null
 }
 
-/** Of a key: its id, and its value as JSON of the library, or null to remove it. */
+/** A key: its kind and id, and its value as JSON of the library, or null to remove it. */
 type KeyText = readonly [kind: string, id: string, text: string | null]
 
 /** A field of WhatsApp's message, such as `imageMessage`, with what stands in it. Bytes are base64. */

@@ -71,7 +71,7 @@ async function repeat(parts: RepeatsParts, receipt: StanzaNode): Promise<boolean
 interface Repeated {
   readonly receipt: StanzaNode
   readonly device: string
-  /** Of the recipient. */
+  /** The recipient's. */
   readonly jid: string
   readonly fields: MessageFields
 }

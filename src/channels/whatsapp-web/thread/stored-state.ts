@@ -29,7 +29,7 @@ type Texts = Map<string, Promise<string | undefined>>
 /** What one socket remembers, in the database. Each change is one transaction, committed when its promise resolves. */
 export class StoredState implements KeyStore {
   readonly #parts: StateParts
-  /** Of the attempt that runs, as texts: the library changes the objects that it is given. Null: none runs. */
+  /** What the running attempt has read, as texts, because the library changes the objects that it is given. Null: none runs. */
   #read: Texts | null = null
   #forgetting: NodeJS.Timeout | undefined
 

@@ -58,7 +58,7 @@ export class LaneRules {
     return this.#lastAttemptAt
   }
 
-  /** Of this connection. */
+  /** What the channel can do for this connection. */
   get capabilities(): ChannelCapabilities {
     return this.#capabilities
   }

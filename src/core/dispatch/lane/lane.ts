@@ -127,7 +127,7 @@ export class Lane {
     return this.#ending !== null
   }
 
-  /** A notification may have been lost. Of a lane that is kept, no claim would notice that it was resumed or removed. */
+  /** A notification may have been lost. For a lane that is kept, no claim would notice that it was resumed or removed. */
   poll(): void {
     this.isKept ? this.change() : this.wake()
   }

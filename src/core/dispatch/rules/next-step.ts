@@ -36,7 +36,7 @@ export interface EndedAttempt {
   readonly isEvidenceFinal: boolean
   /** See `OpenAttempt`. */
   readonly isPossiblySuperseded: boolean
-  /** Of the message, before this attempt. */
+  /** The state of the message's retries before this attempt. */
   readonly retry: RetryState | null
 }
 

@@ -130,7 +130,7 @@ export interface LogTimeline {
   readonly content: { readonly text: string | null; readonly fileName: string | null } | null
   /** When its content was deleted after its retention time. */
   readonly bodyDeletedAt: Instant | null
-  /** Null where the request made no message. Of a repeat: the message that was made before. */
+  /** Null where the request made no message. For a repeat: the message that was made before. */
   readonly message: MessageTimeline | null
   readonly connection: {
     readonly id: ConnectionId

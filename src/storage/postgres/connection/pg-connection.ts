@@ -146,7 +146,7 @@ export class PgConnection {
     }
   }
 
-  /** By its text: behind a pooler another process, of another version, may have given names on the same session. */
+  /** Made from the text, because behind a pooler a process of another version may have named queries in the same session. */
   #nameOf(text: string): string {
     let name = this.#names.get(text)
     if (name === undefined) {

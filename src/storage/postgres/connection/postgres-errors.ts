@@ -7,7 +7,7 @@ import { Refusal } from '../../../core/refusals.ts'
  * - `connect`: there was no connection, so no statement was sent.
  * - `unknown`: the result of the commit is unknown.
  *
- * Of all others nothing was written:
+ * With all others, nothing was written:
  *
  * - `contended`: another transaction held a lock for too long, or both waited for each other. The same may succeed now.
  * - `full`: the server is out of room, memory or connections.
@@ -120,7 +120,7 @@ export interface Notice {
 
 /** Whether what the server says beside an answer may mean that the answer does not hold. */
 export function castsDoubt({ code = '00000', routine = '' }: Notice): boolean {
-  // 00000 is for what is only said; all others warn. Of numbers for transactions it warns with each, long before they are used up.
+  // Class 00 only informs; all others warn. That transaction numbers run out is said with each transaction, long before it happens.
   return !code.startsWith('00') && !NUMBERS_OF_TRANSACTIONS.test(routine)
 }
 

@@ -8,7 +8,7 @@ import { readMigrations, readVersion } from '../schema/migrate.ts'
 export interface ServerSurvey {
   readonly server: string
   readonly version: string
-  /** Of the server’s settings, as they count for our role. */
+  /** This and the next ones are the server's settings, as they hold for our role. */
   readonly fsync: string
   readonly fullPageWrites: string
   readonly synchronousCommit: string

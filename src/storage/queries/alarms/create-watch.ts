@@ -267,7 +267,7 @@ function readObject(stored: string): Readonly<Record<string, unknown>> {
   return JSON.parse(stored) as Readonly<Record<string, unknown>>
 }
 
-/** The key of the entry is the end of the lock; the value says whether the network has named it. Of several the last one holds. */
+/** The key of an entry is the end of a lock; its value says whether the network named that end. The last of several holds. */
 async function readContactLocks(database: WatchDatabase, now: Instant): Promise<readonly ContactLock[]> {
   const rows = await readMemory(database, CONTACT_LOCK_KIND)
   const open = rows.filter(({ key }) => Number(key) > now)

@@ -139,7 +139,7 @@ export async function connectionsNumbered(tables: Reader, accountId: AccountId |
   return rows.map(({ id }) => id)
 }
 
-/** Of the account `a`, the token `t`, the message `m`, its connection `c` and its open attempt `o`. */
+/** Columns of the account `a`, the token `t`, the message `m`, its connection `c` and its open attempt `o`. */
 export const RELATED_COLUMNS = [
   'a.name as account_name',
   't.id as token_id',

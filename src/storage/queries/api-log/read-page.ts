@@ -154,7 +154,7 @@ interface Merged<Row> {
 }
 
 /**
- * Merges the two sources by the time of arrival, newest first. Of two entries of the same time the accepted request is the
+ * Merges the two sources by the time of arrival, newest first. If two entries have the same time, the accepted request is the
  * older, because a repeat follows its original. The page stops where one source was not scanned as far back as the other:
  * an unscanned row may be newer than the next row of the other source. Each source is in the order in which its rows were
  * stored, so after a clock was set back some entries appear too early; none is left out.

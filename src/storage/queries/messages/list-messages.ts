@@ -62,7 +62,7 @@ async function* sendingPages({ database, now }: Store, filter: MessageFilter): A
   }
 }
 
-/** Of all accounts. */
+/** Selects from all accounts. */
 function selectWanted(tables: Reader, filter: MessageFilter) {
   let query = selectRows(tables)
   if (filter.connectionId !== null) query = ofConnection(query, filter.connectionId)

@@ -7,7 +7,7 @@ import { decideRow } from '../../../core/retention/decide-row.ts'
 export interface WalkedRow {
   readonly sequence: Sequence
   readonly account_id: AccountId
-  /** Of messages. */
+  /** Only messages have one. */
   readonly connection_id: ConnectionId | null
   readonly at: Instant
   readonly ended_at: Instant | null

@@ -9,7 +9,7 @@ import { changeDeliveries } from './change-deliveries.ts'
 import { updateWebhook } from './webhook-rows.ts'
 import { LONGEST_AHEAD_MS } from './write-notifications.ts'
 
-// Of the webhooks with a due delivery, those that have waited longest: this many that work, and this many that fail.
+// Among the webhooks with a due delivery, those that have waited longest are read: this many that work, and this many that fail.
 const MOST_WEBHOOKS_READ = 500
 
 interface ClaimWanted extends Room {

@@ -55,7 +55,7 @@ export class SqliteMediaQueue implements MediaQueue {
     this.#spooled = new Map(spooled.map((row) => [row.account_id, row.bytes]))
   }
 
-  /** Of all accounts. */
+  /** The bytes of all accounts. */
   get spoolBytes(): number {
     return [...this.#spooled.values()].reduce((sum, bytes) => sum + bytes, 0)
   }
