@@ -1,3 +1,5 @@
+import { ALIVE, ALIVE_EVERY_MS, CHANGED, SIGNED_OUT } from '../../src/contract/console/stream-events.ts'
+
 /** The status of an account's event stream. */
 export interface LiveStatus {
   /** `reconnecting`: the stream is lost. `offline`: it is lost, and the service answers no request either. */
@@ -8,6 +10,8 @@ export interface LiveStatus {
 
 const CHANGES_AT_MOST_EVERY_MS = 1_000
 const RECONNECT_AFTER_MS = 3_000
+// Two signs of life may be late or missing.
+const SILENT_AFTER_MS = 2.5 * ALIVE_EVERY_MS
 
 interface Listeners {
   readonly onChanged: () => void
@@ -30,6 +34,8 @@ export class LiveStream {
   #source: EventSource | null = null
   #status: LiveStatus = { state: 'live', lostAt: null }
   #notifiedAt = 0
+  #silentSince = 0
+  #silence: ReturnType<typeof setTimeout> | undefined
   #timers = new Set<ReturnType<typeof setTimeout>>()
   #isDue = false
 
@@ -69,29 +75,49 @@ export class LiveStream {
   #connect(): void {
     this.#disconnect()
     const source = new EventSource(this.#address)
-    source.addEventListener('open', () => this.#connected())
-    source.addEventListener('changed', () => this.#changed())
-    source.addEventListener('signed-out', () => {
+    source.addEventListener(ALIVE, () => this.#heard())
+    source.addEventListener(CHANGED, () => {
+      this.#heard()
+      this.#changed()
+    })
+    source.addEventListener(SIGNED_OUT, () => {
       this.stop()
       this.#given.onSignedOut()
     })
     source.addEventListener('error', () => this.#lost())
     this.#source = source
+    this.#awaitSign()
   }
 
   #disconnect(): void {
     this.#source?.close()
     this.#source = null
     this.#isDue = false
+    clearTimeout(this.#silence)
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
   }
 
-  #connected(): void {
+  #heard(): void {
     const wasAway = this.#status.lostAt !== null
+    this.#awaitSign()
     this.#become({ state: 'live', lostAt: null })
     // Changes during the interruption were missed.
     if (wasAway) this.#changed()
+  }
+
+  #awaitSign(): void {
+    clearTimeout(this.#silence)
+    this.#silentSince = Date.now()
+    this.#silence = setTimeout(() => this.#fellSilent(), SILENT_AFTER_MS)
+  }
+
+  /** A service that stands still keeps its connections open, and a proxy that collects events passes none on. */
+  #fellSilent(): void {
+    const lostAt = this.#status.lostAt ?? this.#silentSince
+    if (this.#status.lostAt === null) this.#become({ state: 'reconnecting', lostAt })
+    void this.#check(lostAt)
+    this.#connect()
   }
 
   #lost(): void {

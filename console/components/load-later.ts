@@ -2,13 +2,15 @@ import { type ComponentType, lazy } from 'react'
 
 /** How long to wait before the service is checked again. */
 export const RETRY_AFTER_MS = 2_000
+// A service that stands still takes a request and never answers it.
+const ANSWERS_WITHIN_MS = 5_000
 /** The window event for missing code of an open page. */
 export const CODE_MISSING = 'nuncio:code-missing'
 
 /** Whether the service answers, so that the page could be reloaded now. */
 export async function serviceAnswers(): Promise<boolean> {
   try {
-    return (await fetch(location.href, { cache: 'no-store' })).ok
+    return (await fetch(location.href, { cache: 'no-store', signal: AbortSignal.timeout(ANSWERS_WITHIN_MS) })).ok
   } catch {
     return false
   }

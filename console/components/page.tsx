@@ -1,7 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
-import { AwayBanner } from './live.tsx'
+import { AwayBanner } from './live-status.tsx'
 import classes from './page.module.css'
 import { StorageBanner } from './storage-banner.tsx'
 

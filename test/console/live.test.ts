@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { LiveStream } from '../../console/api/live.ts'
+import { ALIVE_EVERY_MS } from '../../src/contract/console/stream-events.ts'
 
 /** The connections of a tab: those that were opened, and how many of them are open. */
 class FakeSource extends EventTarget {
@@ -94,7 +95,7 @@ describe('the event stream of a tab', () => {
 
   it('reconnects as soon as it is lost, and is offline once no request is answered either', async () => {
     stream.start()
-    fire('open')
+    fire('alive')
     vi.setSystemTime(1_000)
     fire('error')
     const atOnce = stream.status()
@@ -104,7 +105,7 @@ describe('the event stream of a tab', () => {
     await vi.advanceTimersByTimeAsync(0)
     const afterwards = stream.status()
     const before = changes
-    fire('open')
+    fire('alive')
     vi.advanceTimersByTime(1_000)
 
     assert.deepEqual(atOnce, { state: 'reconnecting', lostAt: 1_000 })
@@ -114,6 +115,7 @@ describe('the event stream of a tab', () => {
 
   it('is not offline where it is refused by a service that answers', async () => {
     stream.start()
+    fire('alive')
     for (const _ of [1, 2]) {
       FakeSource.all.at(-1)?.close()
       fire('error')
@@ -122,6 +124,40 @@ describe('the event stream of a tab', () => {
 
     assert.equal(stream.status().state, 'reconnecting')
     assert.deepEqual([FakeSource.all.length, FakeSource.open], [3, 1])
+  })
+
+  it('is lost where nothing comes over a connection that stays open, and offline where no request is answered either', async () => {
+    stream.start()
+    for (const event of ['alive', 'changed', 'alive']) {
+      fire(event)
+      vi.advanceTimersByTime(2 * ALIVE_EVERY_MS)
+    }
+    const whileAlive = [stream.status().state, FakeSource.all.length]
+    const heardAt = Date.now() - 2 * ALIVE_EVERY_MS
+    answers = false
+    vi.advanceTimersByTime(ALIVE_EVERY_MS)
+    const atOnce = stream.status()
+    await vi.advanceTimersByTimeAsync(0)
+    const afterwards = stream.status()
+    const sources = [FakeSource.all.length, FakeSource.open]
+    fire('alive')
+
+    assert.deepEqual(whileAlive, ['live', 1])
+    assert.deepEqual(atOnce, { state: 'reconnecting', lostAt: heardAt })
+    assert.deepEqual([afterwards, sources], [{ state: 'offline', lostAt: heardAt }, [2, 1]])
+    assert.equal(stream.status().state, 'live')
+  })
+
+  it('expects nothing while it is paused or hidden', async () => {
+    stream.start()
+    stream.toggle()
+    await vi.advanceTimersByTimeAsync(60_000)
+    const whilePaused = stream.status().state
+    stream.toggle()
+    show(false)
+    await vi.advanceTimersByTimeAsync(60_000)
+
+    assert.deepEqual([whilePaused, stream.status().state, FakeSource.open], ['paused', 'live', 0])
   })
 })
 

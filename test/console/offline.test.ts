@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { HeadlessMantineProvider } from '@mantine/core'
 import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import type { LiveStatus, LiveStream } from '../../console/api/live.ts'
+import { AwayBanner, LiveSwitch } from '../../console/components/live-status.tsx'
 import { LiveContext } from '../../console/components/use-live.ts'
 import { useNow } from '../../console/components/use-now.ts'
 
@@ -19,11 +21,44 @@ describe('a page while the service does not answer', () => {
     assert.equal(rendered(Now, { state: 'reconnecting', lostAt: 30_000 }), '90000')
     assert.equal(rendered(Now, { state: 'offline', lostAt: 30_000 }), '30000')
   })
+
+  it('says since when above what it shows, and only then', () => {
+    const [live, lost, offline] = ALL.map((status) => rendered(AwayBanner, status))
+
+    assert.deepEqual([live, lost], ['', ''])
+    assert.match(offline ?? '', /role="alert".*The service does not answer.*It has not answered since \d\d:\d\d:30\./)
+  })
 })
+
+describe('the switch for live updates', () => {
+  it.each([
+    ['live', 'Live', 'Live updates'],
+    ['reconnecting', 'Reconnecting…', 'Live updates, reconnecting'],
+    ['offline', 'Offline', 'Live updates, offline'],
+    ['paused', 'Updates paused', 'Live updates, paused'],
+  ] as const)('says that they are %s', (state, word, name) => {
+    const html = rendered(LiveSwitch, { state, lostAt: null })
+
+    assert.match(html, new RegExp(`<span[^>]*>${word}</span>`))
+    assert.match(html, new RegExp(` aria-pressed="${state !== 'paused'}" aria-label="${name}"`))
+  })
+})
+
+const ALL: readonly LiveStatus[] = [
+  { state: 'live', lostAt: null },
+  { state: 'reconnecting', lostAt: 30_000 },
+  { state: 'offline', lostAt: 30_000 },
+]
 
 const Now = () => useNow()
 
 function rendered(component: () => React.ReactNode, status: LiveStatus): string {
   const stream = { subscribe: () => () => {}, status: () => status } as unknown as LiveStream
-  return renderToStaticMarkup(createElement(LiveContext, { value: stream }, createElement(component)))
+  return renderToStaticMarkup(
+    createElement(
+      HeadlessMantineProvider,
+      null,
+      createElement(LiveContext, { value: stream }, createElement(component)),
+    ),
+  )
 }

@@ -1,12 +1,11 @@
 import { PassThrough } from 'node:stream'
-import { CHANGED, SIGNED_OUT, type streamRoutes } from '../../../contract/console/stream.ts'
+import type { streamRoutes } from '../../../contract/console/stream.ts'
+import { ALIVE, ALIVE_EVERY_MS, CHANGED, SIGNED_OUT } from '../../../contract/console/stream-events.ts'
 import type { ConsoleParts } from '../console-parts.ts'
 import { OpenReplies } from '../open-replies.ts'
 import type { AccountRequest, Handlers } from '../request-context.ts'
 import { ChangeWatch } from './change-watch.ts'
 
-// Shorter than the idle timeout of proxies (60 s). The end of a session is noticed this late.
-const HEARTBEAT_EVERY_MS = 15_000
 // How long a browser waits before it reconnects.
 const RETRY_AFTER_MS = 2000
 
@@ -70,7 +69,7 @@ class EventStream {
     })
     // A buffering proxy would delay events.
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no')
-    this.#body.write(`retry: ${RETRY_AFTER_MS}\n\n`)
+    this.#body.write(`retry: ${RETRY_AFTER_MS}\n${frame(ALIVE)}`)
     this.#scheduleHeartbeat()
     void reply.send(this.#body)
     if (this.#parts.closing.aborted) end()
@@ -88,11 +87,12 @@ class EventStream {
       })
       return
     }
-    this.#body.write(`event: ${event}\ndata:\n\n`)
+    this.#body.write(frame(event))
   }
 
+  /** The end of a session is noticed this late. */
   #scheduleHeartbeat(): void {
-    this.#stopHeartbeat = this.#parts.clock.after(HEARTBEAT_EVERY_MS, () => void this.#heartbeat())
+    this.#stopHeartbeat = this.#parts.clock.after(ALIVE_EVERY_MS, () => void this.#heartbeat())
   }
 
   async #heartbeat(): Promise<void> {
@@ -101,7 +101,7 @@ class EventStream {
       this.#end()
     }
     if (this.#body.writableEnded || this.#body.destroyed) return
-    if (!this.#body.writableNeedDrain) this.#body.write(': beat\n\n')
+    if (!this.#body.writableNeedDrain) this.notify(ALIVE)
     this.#scheduleHeartbeat()
   }
 
@@ -117,4 +117,8 @@ class EventStream {
   #end(): void {
     if (!this.#body.writableEnded) this.#body.end()
   }
+}
+
+function frame(event: string): string {
+  return `event: ${event}\ndata:\n\n`
 }

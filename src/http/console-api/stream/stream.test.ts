@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'vitest'
 import { ConsoleWorld, type Visitor } from '../../../../test/support/console-world/console-world.ts'
 import { HandMovedClock } from '../../../../test/support/console-world/hand-moved-clock.ts'
+import { ALIVE_EVERY_MS } from '../../../contract/console/stream-events.ts'
 import type { AccountId } from '../../../core/ids.ts'
 
 const SECOND_MS = 1000
@@ -42,8 +43,9 @@ async function open(as = owner) {
     const { value } = await reader.read()
     return value ? Buffer.from(value).toString() : 'END'
   }
-  await next()
+  const first = await next()
   return {
+    first,
     headers: response.headers,
     next,
     nextBut: async (ignored: string) => {
@@ -101,13 +103,14 @@ describe('the stream of an account', () => {
     await stream.close()
   })
 
-  it('sends heartbeats, and ends when the session has ended', async () => {
+  it('shows signs of life, and ends when the session has ended', async () => {
     const stream = await open()
 
-    await clock.move(15 * SECOND_MS)
-    assert.match(await stream.nextBut(CHANGED), /^: beat\n\n$/)
+    assert.match(stream.first, /^event: alive$/m)
+    await clock.move(ALIVE_EVERY_MS)
+    assert.equal(await stream.nextBut(CHANGED), 'event: alive\ndata:\n\n')
     await world.console.sessions.end(owner.personId, owner.sessionId)
-    await clock.move(15 * SECOND_MS)
+    await clock.move(ALIVE_EVERY_MS)
 
     assert.equal(await stream.nextBut(CHANGED), 'event: signed-out\ndata:\n\n')
     assert.equal(await stream.next(), 'END')
@@ -118,7 +121,7 @@ describe('the stream of an account', () => {
     const stream = await open(member)
 
     await world.console.people.removeMember(account, member.personId, 'test')
-    await clock.move(15 * SECOND_MS)
+    await clock.move(ALIVE_EVERY_MS)
 
     assert.equal(await stream.nextBut(CHANGED), 'event: signed-out\ndata:\n\n')
     assert.equal(await stream.next(), 'END')
