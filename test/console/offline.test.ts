@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { HeadlessMantineProvider } from '@mantine/core'
-import { createElement } from 'react'
+import { type ComponentProps, createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import type { LiveStatus, LiveStream } from '../../console/api/live.ts'
 import { AwayBanner, LiveSwitch } from '../../console/components/live-status.tsx'
 import { LiveContext } from '../../console/components/use-live.ts'
 import { useNow } from '../../console/components/use-now.ts'
+import { RowResult } from '../../console/features/logs/row-result.tsx'
 
 describe('a page while the service does not answer', () => {
   beforeEach(() => {
@@ -20,6 +21,17 @@ describe('a page while the service does not answer', () => {
     assert.equal(rendered(Now, { state: 'live', lostAt: null }), '90000')
     assert.equal(rendered(Now, { state: 'reconnecting', lostAt: 30_000 }), '90000')
     assert.equal(rendered(Now, { state: 'offline', lostAt: 30_000 }), '30000')
+  })
+
+  it('keeps what a message waits for in the log', () => {
+    const wait = { code: 'awaiting_evidence', list: 'Asking what became of it', sentence: '', until: 60_000 }
+    const place = { isOpen: true, code: 'awaiting_evidence', mayHaveLeft: false, behind: null, wait }
+    const row = { outcome: 'accepted', state: 'SENDING', isPaused: false, reason: null }
+    const props = { row, place } as unknown as ComponentProps<typeof RowResult>
+    const [live, , offline] = ALL.map((status) => rendered(() => createElement(RowResult, props), status))
+
+    assert.match(live ?? '', />Asking what became of it</)
+    assert.match(offline ?? '', />Asking what became of it, goes on \d\d:\d\d:00 at the latest</)
   })
 
   it('says since when above what it shows, and only then', () => {

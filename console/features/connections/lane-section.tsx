@@ -16,6 +16,7 @@ import { displayOf } from '../../components/state-display.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
+import { useNow } from '../../components/use-now.ts'
 import { waitText } from '../../components/wait-text.ts'
 import { CancelAllDialog } from './cancel-all-dialog.tsx'
 import classes from './connection.module.css'
@@ -228,7 +229,7 @@ function OpenSince({ open: { attempt, since, evidenceUntil } }: { readonly open:
 
 function When({ message }: { readonly message: WaitingMessage }) {
   const { wait, behind, estimatedAt } = message
-  const text = waitText(message, Date.now())
+  const text = waitText(message, useNow())
   if (text !== null)
     return (
       <GroupLabel group="closed" icon={behind === null ? Hourglass : CornerDownRight} isPlain>

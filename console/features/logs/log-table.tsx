@@ -10,13 +10,13 @@ import { dayText } from '../../components/instants.ts'
 import { RowLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { MessagePreview } from '../../components/message-preview.tsx'
-import { StateLabel } from '../../components/state-label.tsx'
 import { type TimeDisplay, useTimeDisplay } from '../../components/stored-setting.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { besideState, placeOf, previewOf, stateOf } from './log-labels.ts'
+import { previewOf } from './log-labels.ts'
 import type { LogSearch } from './log-search.ts'
 import classes from './logs.module.css'
 import { RowMenu } from './row-menu.tsx'
+import { RowResult } from './row-result.tsx'
 
 // As many as the server answers at once; further down, places matter less.
 const MOST_PLACES = 100
@@ -121,7 +121,7 @@ function columnsOf({
       width: 'var(--log-result)',
       card: 'head',
       wraps: true,
-      cell: (row) => <Result row={row} place={placeOf(row, places.get(row.messageId ?? ''))} />,
+      cell: (row) => <RowResult row={row} place={places.get(row.messageId ?? '')} />,
     },
     {
       key: 'numbers',
@@ -152,31 +152,6 @@ function columnsOf({
       cell: (row) => <RowMenu row={row} />,
     },
   ]
-}
-
-function Result({ row, place }: { readonly row: LogRow; readonly place: WaitingPlaceView | undefined }) {
-  const cause = besideState(row, place, Date.now())
-  const state = stateOf(row)
-  return (
-    <span className={classes['result'] ?? ''}>
-      {state === 'GONE' ? (
-        <Text span size="sm" c="dimmed">
-          No longer kept
-        </Text>
-      ) : (
-        <StateLabel
-          state={state}
-          code={row.isPaused ? 'paused' : (row.reason?.code ?? place?.code)}
-          mayHaveLeft={place?.mayHaveLeft ?? false}
-        />
-      )}
-      {cause === null ? null : (
-        <span className={classes['cause'] ?? ''} title={cause}>
-          {cause}
-        </span>
-      )}
-    </span>
-  )
 }
 
 function Numbers({ row: { from, to, connectionName } }: { readonly row: LogRow }) {
