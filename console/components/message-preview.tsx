@@ -1,4 +1,4 @@
-import { Group } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { AudioLines, FileText, Image, type LucideIcon, MessageSquareText, Video } from 'lucide-react'
 import { capitalized } from '../../src/format/capitalized.ts'
 import classes from './message-preview.module.css'
@@ -19,7 +19,7 @@ interface MessagePreviewProps {
 
 /** What a message says, in one line. */
 export function MessagePreview({ type, preview }: MessagePreviewProps) {
-  const Icon = ICONS[type] ?? FileText
+  const Icon = iconOfType(type)
   const label = typeText(type)
   return (
     <Group component="span" gap={6} wrap="nowrap" className={classes['preview'] ?? ''}>
@@ -27,6 +27,21 @@ export function MessagePreview({ type, preview }: MessagePreviewProps) {
       <span>{preview ?? label}</span>
     </Group>
   )
+}
+
+/** The name of a message's file. */
+export function FileName({ type, name }: { readonly type: string; readonly name: string }) {
+  const Icon = iconOfType(type)
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Icon size={16} aria-hidden style={{ flexShrink: 0 }} />
+      <Text fw={600}>{name}</Text>
+    </Group>
+  )
+}
+
+export function iconOfType(type: string): LucideIcon {
+  return ICONS[type] ?? FileText
 }
 
 /** "Text", "Image". */

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Paper, Skeleton, Stack, Tabs, Text, Title, Visual
 import { useHotkeys } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { ArrowLeft, ArrowRight, EyeOff, Paperclip } from 'lucide-react'
+import { ArrowLeft, ArrowRight, EyeOff } from 'lucide-react'
 import { useEffect } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { call } from '../../api/call.ts'
@@ -12,6 +12,7 @@ import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { GoesOn } from '../../components/goes-on.tsx'
 import { TextLink } from '../../components/links.tsx'
+import { FileName } from '../../components/message-preview.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { Cause, ResultCard } from '../../components/result-card.tsx'
@@ -214,7 +215,7 @@ function Details({ detail }: { readonly detail: LogDetail }) {
 }
 
 /** What it says. */
-function Content({ detail: { content, bodyDeletedAt } }: { readonly detail: LogDetail }) {
+function Content({ detail: { entry, content, bodyDeletedAt } }: { readonly detail: LogDetail }) {
   if (content === null && bodyDeletedAt === null) return null
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="content">
@@ -223,12 +224,7 @@ function Content({ detail: { content, bodyDeletedAt } }: { readonly detail: LogD
       </Title>
       {bodyDeletedAt === null ? (
         <div className={classes['bubble'] ?? ''}>
-          {content?.fileName ? (
-            <Group gap={6} wrap="nowrap">
-              <Paperclip size={16} aria-hidden style={{ flexShrink: 0 }} />
-              <Text fw={600}>{content.fileName}</Text>
-            </Group>
-          ) : null}
+          {content?.fileName ? <FileName type={entry.type ?? 'document'} name={content.fileName} /> : null}
           {content?.text ? <Text style={{ whiteSpace: 'pre-wrap' }}>{content.text}</Text> : null}
           {content?.text || content?.fileName ? null : <Text c="dimmed">(empty)</Text>}
         </div>

@@ -1,10 +1,10 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core'
-import { File, FileAudio, FileImage, FileVideo, type LucideIcon } from 'lucide-react'
 import { useState } from 'react'
 import type { Delivery } from '../../../src/contract/console/sandbox.ts'
 import { bytesText } from '../../../src/format/bytes.ts'
 import { addressOf } from '../../api/call.ts'
 import { useAccount } from '../../components/account.tsx'
+import { iconOfType } from '../../components/message-preview.tsx'
 import classes from './sandbox.module.css'
 import { typeWord } from './sandbox-labels.ts'
 
@@ -57,15 +57,13 @@ function kindOf(type: string, mime: string | null): 'picture' | 'film' | 'sound'
   return type === 'audio' && mime?.startsWith('audio/') ? 'sound' : null
 }
 
-const ICONS: Readonly<Record<string, LucideIcon>> = { image: FileImage, video: FileVideo, audio: FileAudio }
-
 function FileCard({
   delivery,
   media,
   source,
   copy,
 }: Omit<MediaViewProps, 'connection'> & { readonly source: string; readonly copy: Copy }) {
-  const Icon = ICONS[delivery.type] ?? File
+  const Icon = iconOfType(delivery.type)
   const facts = [
     typeWord(delivery.type),
     media.mime,
