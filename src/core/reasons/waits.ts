@@ -233,8 +233,9 @@ export const WAIT_REASONS = {
     ],
   },
   process_gone: {
-    list: 'Another process takes over',
-    cause: 'The process that sent for {number} stopped. Another one takes over within 20 s.',
+    list: 'Its process shows no sign of life',
+    cause:
+      'The process that sends for {number} shows no sign of life. If it stays away, another one takes over within 20 s.',
     nextStep: NO_ACTION,
     command: commandLine`workers`,
   },

@@ -13,7 +13,18 @@ describe('the answer to whether a message was sent', () => {
     ['QUEUED', {}, 'Not sent yet.', 'not sent yet'],
     ['QUEUED', { attempts: 2 }, 'Not sent yet, after 2 attempts.', 'not sent yet'],
     ['SENDING', {}, 'Being sent now.', 'being sent'],
-    ['SENDING', { reason: 'process_gone' }, 'Not known yet: Nuncio stopped while it was being sent.', 'not known yet'],
+    [
+      'SENDING',
+      { reason: 'service_stopped' },
+      'Not known yet: Nuncio stopped while it was being sent.',
+      'not known yet',
+    ],
+    [
+      'SENDING',
+      { reason: 'process_gone' },
+      'Not known yet: the process that sends it shows no sign of life.',
+      'not known yet',
+    ],
     ['PUBLISHED', { publishedAt: AT + 300, attempts: 1 }, 'Sent: Meta accepted it 300 ms after the request.', 'sent'],
     [
       'SENDING',

@@ -77,17 +77,17 @@ export function resultsOf(timeline: Timeline): Timeline {
   return [...new Map(results.map((result) => [result.facts['attempt'], result])).values()]
 }
 
+/** Why it is not known whether an open attempt is still being made. */
+const NOT_KNOWN: ReadonlyMap<string | null, string> = new Map([
+  ['storage_unavailable', 'its result cannot be stored now'],
+  ['service_stopped', 'Nuncio stopped while it was being sent'],
+  ['process_gone', 'the process that sends it shows no sign of life'],
+  ['awaiting_evidence', 'no clear answer came while it was being sent'],
+])
+
 function sending(reason: string | null): Answer {
-  const isStopped = reason === 'service_stopped' || reason === 'process_gone'
-  const why =
-    reason === 'storage_unavailable'
-      ? 'its result cannot be stored now'
-      : isStopped
-        ? 'Nuncio stopped while it was being sent'
-        : reason === 'awaiting_evidence'
-          ? 'no clear answer came while it was being sent'
-          : null
-  return why === null
+  const why = NOT_KNOWN.get(reason)
+  return why === undefined
     ? { sentence: 'Being sent now.', short: 'being sent' }
     : { sentence: `Not known yet: ${why}.`, short: 'not known yet' }
 }

@@ -25,6 +25,14 @@ export function validLeaseSql(now: string): string {
   return `(heartbeat_until > ${now} and heartbeat_until - ${LONGEST_LEASE_MS} <= ${now})`
 }
 
+// Two renewals are missing.
+const SILENT_AFTER_MS = 2 * RENEW_EVERY_MS + RENEW_AGAIN_AFTER_MS
+
+/** Whether a worker shows no sign of life: it was killed, stands still or is cut off, and may come back until its lease ends. */
+export function isSilent(heartbeatUntil: Instant, now: Instant): boolean {
+  return !hasValidLease(heartbeatUntil, now) || heartbeatUntil - LEASE_MS + SILENT_AFTER_MS < now
+}
+
 /**
  * A worker's right to its lanes: one lease for all of them. Before each call the worker checks `isHeld`, because SQL can
  * refuse a late record but cannot stop a process that was paused from calling the network (G6).

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { MOST_DOWNLOADS } from '../../../core/dispatch/media/stage.ts'
-import { hasValidLease, LEASE_MS, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
+import { isSilent, LEASE_MS, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { Instant } from '../../../core/ids.ts'
 import type { RetryState } from '../../../core/message/message.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
@@ -160,8 +160,8 @@ function withoutWorker(lane: LaneFacts, { now, holder }: LaneContext): LaneReaso
   if (until === null) return plain('service_stopped')
   // A process that stops normally deletes its row.
   if (until <= now) return { reason: 'service_stopped', words: noSignOfLife(until, holder ?? null), until: null }
-  const isOwnerGone = lane.owner !== null && (lane.owner_until === null || !hasValidLease(lane.owner_until, now))
-  return isOwnerGone ? plain('process_gone') : null
+  const isOwnerSilent = lane.owner !== null && (lane.owner_until === null || isSilent(lane.owner_until, now))
+  return isOwnerSilent ? plain('process_gone') : null
 }
 
 /** The process was killed, is frozen or cannot reach the database. Only on SQLite the lock shows which process it is. */

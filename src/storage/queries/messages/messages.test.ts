@@ -6,6 +6,7 @@ import {
   type EngineName,
   NOON,
 } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { LEASE_MS, RENEW_EVERY_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, MessageId } from '../../../core/ids.ts'
 import type { MessageFilter, MessageView } from '../../../core/ports/administration.ts'
 import { createLaneViews } from '../lanes/lane-views.ts'
@@ -164,13 +165,19 @@ describe.each(ENGINES)('G10: every message that waits says why, on %s', (engine)
     assert.deepEqual([message?.state, message?.reason], ['SENDING', 'storage_unavailable'])
   })
 
-  it('one whose worker died says so', async () => {
-    const { sequence } = await world.accept({ connectionId })
+  it('one that is being sent says so until its process has missed two signs of life, long before that counts as gone', async () => {
+    const { id, sequence } = await world.accept({ connectionId })
     await world.openAttempt(connectionId, sequence)
     await world.lane(connectionId, { owner: 'worker-1' })
-    await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON - 1)
+    await world.run('insert into worker (id, heartbeat_until) values (?, ?)', 'worker-1', NOON)
+    const lastSignAt = NOON - LEASE_MS
+    const seen = []
+    for (const silentMs of [2 * RENEW_EVERY_MS, 3 * RENEW_EVERY_MS, LEASE_MS + 1]) {
+      world.now = lastSignAt + silentMs
+      seen.push((await world.administration.explainMessage(id)).message.reason)
+    }
 
-    assert.deepEqual(await reasons(), ['process_gone'])
+    assert.deepEqual(seen, ['sending', 'process_gone', 'process_gone'])
   })
 
   it('takes no worker for alive whose heartbeat was written before the clock was set back', async () => {
