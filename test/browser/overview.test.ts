@@ -255,6 +255,28 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await expect(sent.getByRole('group', { name: 'The body of the reply' })).toContainText('"code": "HC-1"')
   })
 
+  it('keeps the sender that was chosen in the quickstart, unless a link names another', async () => {
+    await open(service.openAccount())
+    await cli('connection', 'add', '15550001010', '--channel', 'sandbox')
+    const from = page.getByLabel('From', { exact: true })
+    await opened.visit('/developer/quickstart?from=15550001010')
+    await expect(from).toHaveValue('15550001010')
+    await opened.visit('/developer/quickstart')
+    await expect(from).toHaveValue('15550001000')
+    await from.selectOption('15550001010')
+    await expect(page.getByRole('group', { name: 'The call in curl' })).toContainText('"from": "15550001010"')
+
+    await page.getByRole('link', { name: 'Sandbox inbox' }).click()
+    await page.getByRole('link', { name: 'Quickstart' }).click()
+    await expect(from).toHaveValue('15550001010')
+    await page.reload()
+    await expect(from).toHaveValue('15550001010')
+    await opened.visit('/developer/quickstart?from=15550001000')
+    await expect(from).toHaveValue('15550001000')
+    await from.selectOption('15550001010')
+    await expect(from).toHaveValue('15550001010')
+  })
+
   it('says in the quickstart why the message is not sent yet', async () => {
     await open(service.openAccount())
     await cli('connection', 'pause', '15550001000')

@@ -21,10 +21,11 @@ interface ComposeFormProps {
   readonly senders: readonly Sender[]
   readonly endpoint: string
   readonly onType: (type: MessageKind) => void
+  readonly onSender: (number: string) => void
 }
 
 /** The form for a message, with the rules of the endpoint. */
-export function ComposeForm({ composing, senders, endpoint, onType }: ComposeFormProps) {
+export function ComposeForm({ composing, senders, endpoint, onType, onSender }: ComposeFormProps) {
   const { draft, type, write, problemAt, isSending, problem, submit } = composing
   return (
     <form
@@ -41,7 +42,10 @@ export function ComposeForm({ composing, senders, endpoint, onType }: ComposeFor
           value={draft.from}
           error={problemAt('from')}
           data-path="from"
-          onChange={({ currentTarget }) => write({ from: currentTarget.value })}
+          onChange={({ currentTarget }) => {
+            write({})
+            onSender(currentTarget.value)
+          }}
           data={senders.map((one) => ({ value: one.number, label: `${namedNumber(one)} (${one.channel})` }))}
         />
         <TextInput

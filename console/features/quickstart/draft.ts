@@ -30,6 +30,14 @@ export const FIRST_DRAFT: Draft = {
   caption: '',
 }
 
+type Wanted = readonly (string | null | undefined)[]
+
+/** The first of the wanted numbers that is a sender, else the first sender. */
+export function senderOf(senders: readonly { readonly number: string }[], wanted: Wanted): string {
+  const numbers = senders.map(({ number }) => number)
+  return wanted.find((one) => one && numbers.includes(one)) ?? numbers[0] ?? ''
+}
+
 /** The body of the call. Audio has no caption, and an empty caption is left out. */
 export function bodyOf(type: MessageKind, { from, text, url, name, caption, ...draft }: Draft): Json {
   const to = plainNumber(draft.to)

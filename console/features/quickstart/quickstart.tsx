@@ -10,14 +10,15 @@ import { ButtonLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
+import { useStoredSetting } from '../../components/stored-setting.ts'
 import { SentNote } from '../sandbox/sent-note.tsx'
 import { ComposeForm, type Sender } from './compose-form.tsx'
-import type { MessageKind } from './draft.ts'
+import { type MessageKind, senderOf } from './draft.ts'
 import { LANGUAGES, type Language, SNIPPETS } from './snippets.ts'
 import { useComposing } from './use-composing.ts'
 
 const quickstartSearch = z.object({
-  /** The sender at first; left out: the first of the list. */
+  /** The sender that a link names. */
   from: z.string().optional().catch(undefined),
   type: z.enum(MESSAGE_TYPE_NAMES).catch('message'),
   language: z.enum(LANGUAGES).catch('curl'),
@@ -60,11 +61,10 @@ export function Quickstart() {
 }
 
 function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[]; readonly endpoint: string }) {
+  const { id: account } = useAccount()
   const [search, change] = useSearchState(quickstartSearch)
-  const composing = useComposing(
-    search.type,
-    (senders.find(({ number }) => number === search.from) ?? senders[0])?.number ?? '',
-  )
+  const [chosen, choose] = useStoredSetting<string | null>(`sender.${account}`, null)
+  const composing = useComposing(search.type, senderOf(senders, [search.from, chosen]))
   const { sent } = composing
   return (
     <Grid gap="lg">
@@ -79,6 +79,10 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
               senders={senders}
               endpoint={endpoint}
               onType={(type: MessageKind) => change({ type: type === 'message' ? undefined : type })}
+              onSender={(number) => {
+                choose(number)
+                change({ from: undefined })
+              }}
             />
           </Paper>
           <div role="status">{sent ? <SentNote key={sent.number} sent={sent} reason={composing.reason} /> : null}</div>

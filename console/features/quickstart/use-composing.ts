@@ -19,7 +19,7 @@ interface SentOne {
 export type Composing = ReturnType<typeof useComposing>
 
 /** The draft, its errors, and the reply to the last call. */
-export function useComposing(type: MessageKind, firstSender: string) {
+export function useComposing(type: MessageKind, from: string) {
   const { id: account } = useAccount()
   const [token, setToken] = useTokenInHand(account)
   const [given, setDraft] = useState<Draft>(FIRST_DRAFT)
@@ -27,7 +27,7 @@ export function useComposing(type: MessageKind, firstSender: string) {
   const [problem, setProblem] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
   const [sent, setSent] = useState<SentOne | null>(null)
-  const draft = given.from === '' ? { ...given, from: firstSender } : given
+  const draft = { ...given, from }
   const body = bodyOf(type, draft)
 
   const show = (found: FieldProblems) => {
@@ -64,7 +64,7 @@ export function useComposing(type: MessageKind, firstSender: string) {
     },
     write: (part: Partial<Draft>) => {
       setProblems({})
-      setDraft((last) => ({ ...last, from: draft.from, ...part }))
+      setDraft((last) => ({ ...last, ...part }))
     },
     problemAt: (field: string): string | null => problems[field] ?? null,
   }
