@@ -11,13 +11,15 @@ const MOST_RANGES = 50
 const MOST_CONNECTIONS = 200
 
 /** The same rule as at the command line, so that names are readable in lists. */
-export const tokenName = oneLine({ what: 'The name of a token', most: 60 })
+export const TOKEN_NAME = { what: 'The name of a token', most: 60 }
+export const tokenName = oneLine(TOKEN_NAME)
 
 /** The end of a token: `expiresAt` only counts with `date`. */
 const ending = { expiration: z.enum(TOKEN_EXPIRATIONS), expiresAt: instant.nullable() }
 
 export const newTokenForm = z.object({
-  name: tokenName,
+  // Checked together with the addresses, so that all faults are reported at once.
+  name: z.string().trim().max(1_000),
   ...ending,
   events: z.array(z.string()).max(100),
   /** Null: all connections of the account, including future ones. */

@@ -1,19 +1,15 @@
 import { z } from 'zod'
-import { WEBHOOK_DESCRIPTION } from './form-rules.ts'
-import { oneLine } from './one-line-text.ts'
 import { consoleRoute } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
 
 const WEBHOOK_STATES = ['enabled', 'disabled', 'failing'] as const
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'dropped'] as const
-const LONGEST_URL = 2048
 
-const url = z.string().trim().min(1, 'Give the address that notices are posted to.').max(LONGEST_URL)
-const description = oneLine(WEBHOOK_DESCRIPTION)
-const kinds = z.array(z.string()).min(1, 'Choose at least one notice.').max(100)
+// Checked together by the service, which alone knows where it may post: so all faults are reported at once.
+const typed = z.string().trim().max(10_000)
 
-export const webhookForm = z.object({ url, description, kinds })
+export const webhookForm = z.object({ url: typed, description: typed, kinds: z.array(z.string()).max(100) })
 export type WebhookForm = z.input<typeof webhookForm>
 
 const webhook = z.object({

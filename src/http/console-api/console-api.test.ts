@@ -167,7 +167,7 @@ describe('a body', () => {
 
     assert.deepEqual([status, error.code], [400, 'input_invalid'])
     assert.ok(error.fields.length > 1)
-    assert.ok(error.fields.some(({ field }) => field === 'name'))
+    assert.ok(error.fields.some(({ field }) => field === 'events'))
   })
 
   it.each(['application/json;', 'Application/JSON; charset=utf8', 'application/json;charset="UTF-8";'])(

@@ -78,6 +78,9 @@ describe('the console’s tokens', () => {
     [{ expiration: 'date', expiresAt: NOON }, 'expiry_invalid', 'expiresAt'],
     [{ expiration: 'date', expiresAt: NOON + 733 * DAY }, 'expiry_invalid', 'expiresAt'],
     [{ events: ['messaging.fly'] }, 'event_unknown', 'events'],
+    [{ name: ' ' }, 'argument_invalid', 'name'],
+    [{ name: 'x'.repeat(61) }, 'argument_invalid', 'name'],
+    [{ name: 'two\nlines' }, 'argument_invalid', 'name'],
     [{ sourceRanges: ['office'] }, 'argument_invalid', 'sourceRanges'],
     [{ sourceRanges: ['10.0.0.1/8'] }, 'argument_invalid', 'sourceRanges'],
     [{ connectionIds: ['con_unknown'] }, 'connection_unknown', 'connectionIds'],
@@ -87,14 +90,13 @@ describe('the console’s tokens', () => {
   })
 
   it('are refused with all that is wrong at once', async () => {
-    const error = await create({ expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }).catch(
-      (caught: unknown) => caught,
-    )
+    const wrong = { name: '', expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }
+    const error = await create(wrong).catch((caught: unknown) => caught)
 
     assert.ok(error instanceof JoinedRefusal)
     assert.deepEqual(
       error.parts.map(({ field }) => field),
-      ['expiresAt', 'sourceRanges'],
+      ['name', 'expiresAt', 'sourceRanges'],
     )
     assert.match(error.message, /“office” is no address range.*“10\.0\.0\.1\/8” is no range/)
   })
@@ -172,9 +174,6 @@ describe('the console’s tokens', () => {
 
 describe('the form for a token', () => {
   it.each([
-    [{ name: ' ' }, 'name'],
-    [{ name: 'x'.repeat(61) }, 'name'],
-    [{ name: 'two\nlines' }, 'name'],
     [{ connectionIds: [] }, 'connectionIds'],
     [{ sourceRanges: [] }, 'sourceRanges'],
     [{ expiration: 'never' }, 'expiration'],

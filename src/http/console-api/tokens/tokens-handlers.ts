@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { TokenActivityReply, tokenRoutes } from '../../../contract/console/tokens.ts'
+import { TOKEN_NAME, type TokenActivityReply, type tokenRoutes } from '../../../contract/console/tokens.ts'
 import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { TokenActivity } from '../../../core/ports/console/tokens.ts'
 import { Refusal, readParts } from '../../../core/refusals.ts'
@@ -7,6 +7,7 @@ import { expirationAt } from '../../../core/token/expiration.ts'
 import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
 import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
+import { readOneLine } from '../read-one-line.ts'
 import type { Handlers } from '../request-context.ts'
 import { readEvents, readSourceRanges } from './read-token-form.ts'
 
@@ -56,12 +57,13 @@ function changing({
     async createToken({ body }, { accountId, actor, now }) {
       const { token, ...kept } = generateToken(randomBytes)
       const read = readParts({
+        name: () => readOneLine(body.name, TOKEN_NAME, 'name'),
         expiresAt: () => expirationAt(body.expiration, body.expiresAt, now),
         events: () => readEvents(body.events),
         sourceRanges: () => body.sourceRanges && readSourceRanges(body.sourceRanges),
       })
       const connectionIds = body.connectionIds && [...new Set(body.connectionIds as ConnectionId[])]
-      const wanted = { accountId, name: body.name, connectionIds, ...read, ...kept }
+      const wanted = { accountId, connectionIds, ...read, ...kept }
       return mutable({ token, details: await tokens.createBoundToken(wanted, actor) })
     },
     async renameToken({ params, body }, { accountId, actor }) {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { AdministrationWorld } from '../../../../test/support/administration-world/open-administration-world.ts'
+import { JoinedRefusal } from '../../../core/refusals.ts'
 import { createWebhooks } from '../../../storage/queries/webhooks/webhooks.ts'
 import type { AccountRequest } from '../request-context.ts'
 import { webhookHandlers } from './webhook-handlers.ts'
@@ -46,3 +48,29 @@ describe('deliveries', () => {
     ])
   })
 })
+
+describe('a webhook', () => {
+  it('is refused with all that is wrong at once, when it is added and when it is changed', async () => {
+    const handlers = webhookHandlers({
+      store: { webhooks: {} },
+      webhookRanges: { allowed: [], refused: [] },
+      randomBytes,
+    } as never)
+    const body = { url: 'http://10.0.0.1/hook', description: 'x'.repeat(121), kinds: [] }
+    const asked = { params: { account: 'acc_1', id: 'whk_1' }, query: {}, body } as never
+    const errors = [await refusalOf(handlers.createWebhook(asked, {} as never))]
+    errors.push(await refusalOf(handlers.changeWebhook(asked, {} as never)))
+
+    const fields = ['url', 'description', 'kinds']
+    assert.deepEqual(
+      errors.map(({ parts }) => parts.map(({ field }) => field)),
+      [fields, fields],
+    )
+  })
+})
+
+async function refusalOf(call: Promise<unknown>): Promise<JoinedRefusal> {
+  const error = await call.catch((caught: unknown) => caught)
+  assert.ok(error instanceof JoinedRefusal)
+  return error
+}

@@ -1,4 +1,5 @@
-import type { webhookRoutes } from '../../../contract/console/webhooks.ts'
+import { WEBHOOK_DESCRIPTION } from '../../../contract/console/form-rules.ts'
+import type { WebhookForm, webhookRoutes } from '../../../contract/console/webhooks.ts'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import { explainTry } from '../../../core/notifications/delivery-try-codes.ts'
 import { drawWebhookId, drawWebhookSecret, webhookSecretPlace } from '../../../core/notifications/draw-webhook.ts'
@@ -9,7 +10,9 @@ import {
 } from '../../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
 import type { DeliveryRow, DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
+import { readParts } from '../../../core/refusals.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
+import { readOneLine } from '../read-one-line.ts'
 import type { Handlers } from '../request-context.ts'
 
 /** Long enough to give a receiver the new secret without a gap. */
@@ -64,9 +67,8 @@ function changing({
   'changeWebhook' | 'setWebhookState' | 'deleteWebhook' | 'testWebhook' | 'replayDelivery' | 'replayFailed'
 > {
   return {
-    async changeWebhook({ params: { id }, body: { url, description, kinds } }, { accountId, actor }) {
-      const changed = { url: readWebhookUrl(url, webhookRanges), description, kinds: readWebhookKinds(kinds) }
-      return presentWebhook(await webhooks.changeWebhook({ accountId, id }, changed, actor))
+    async changeWebhook({ params: { id }, body }, { accountId, actor }) {
+      return presentWebhook(await webhooks.changeWebhook({ accountId, id }, readForm(body, webhookRanges), actor))
     },
     async setWebhookState({ params: { id }, body: { state } }, { accountId, actor }) {
       return presentWebhook(await webhooks.setWebhookState({ accountId, id }, state, actor))
@@ -98,14 +100,9 @@ function ofSecrets({
     return { secret, sealed: secrets.seal(secret, webhookSecretPlace(accountId, id)) }
   }
   return {
-    async createWebhook({ body: { url, description, kinds } }, { accountId, actor }) {
+    async createWebhook({ body }, { accountId, actor }) {
       const of: OfWebhook = { accountId, id: drawWebhookId(randomBytes) }
-      const wanted = {
-        ...of,
-        url: readWebhookUrl(url, webhookRanges),
-        description,
-        kinds: readWebhookKinds(kinds),
-      }
+      const wanted = { ...of, ...readForm(body, webhookRanges) }
       const { secret, sealed } = draw(of)
       return { secret, details: presentWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
     },
@@ -116,6 +113,14 @@ function ofSecrets({
       return { secret, details: presentWebhook(await webhooks.rotateWebhookSecret(of, rotation, actor)) }
     },
   }
+}
+
+function readForm({ url, description, kinds }: WebhookForm, ranges: Deps['webhookRanges']) {
+  return readParts({
+    url: () => readWebhookUrl(url, ranges),
+    description: () => readOneLine(description, WEBHOOK_DESCRIPTION, 'description'),
+    kinds: () => readWebhookKinds(kinds),
+  })
 }
 
 function presentWebhook({ accountId: _, ...view }: WebhookView) {
