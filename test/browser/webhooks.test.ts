@@ -32,6 +32,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     const { page } = opened
     await opened.visit('/developer/webhooks')
     await page.getByRole('link', { name: 'Add webhook' }).first().click()
+    await expect(page.getByLabel('Address')).toBeFocused()
     await page.getByLabel('Address').fill('http://10.0.0.1/hook')
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText('The URL names an address that is not public: use one on the internet.')).toBeVisible()
@@ -56,8 +57,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
 
     await page.getByRole('link', { name: 'Webhook', exact: true }).click()
     expect(await opened.axe()).toEqual([])
-    await page.getByRole('button', { name: 'Disable' }).press('Enter')
     const dialog = page.getByRole('dialog')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await expect(dialog.getByLabel('Address')).toBeFocused()
+    await page.keyboard.press('Escape')
+    await expect(dialog).toBeHidden()
+    await page.getByRole('button', { name: 'Disable' }).press('Enter')
     // Shortly after opening, the dialog focuses a harmless button. A key pressed earlier could go elsewhere.
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
     await dialog.getByRole('button', { name: 'Disable' }).press('Enter')

@@ -45,6 +45,7 @@ export function ExpirationField({ value, onChange, errors }: ExpirationFieldProp
           value={expiration}
           error={errors.expiration}
           data-path="expiration"
+          data-autofocus
           onChange={(event) => onChange({ ...value, expiration: event.currentTarget.value as TokenExpiration })}
         />
         {expiration === 'date' ? (

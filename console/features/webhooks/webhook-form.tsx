@@ -26,6 +26,8 @@ export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: Webhoo
           description="The URL that receives the notices, such as https://shop.example.com/hooks/nuncio"
           required
           type="url"
+          autoFocus
+          data-autofocus
           autoComplete="off"
           spellCheck={false}
           {...form.getInputProps('url')}
