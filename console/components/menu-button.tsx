@@ -1,11 +1,16 @@
-import { cloneElement, type ReactElement, Suspense, useState } from 'react'
+import { cloneElement, type ReactElement, type Ref, Suspense, useState } from 'react'
 import { lazily } from './load-later.ts'
 import type { MenuEntry } from './menu-list.tsx'
 
 // The code that positions a menu is a tenth of a page's script, and most visits open none.
 const MenuList = lazily(async () => (await import('./menu-list.tsx')).MenuList)
 
-type Target = ReactElement<{ onClick?: () => void; 'aria-haspopup'?: 'menu'; loading?: boolean }>
+type Target = ReactElement<{
+  onClick?: () => void
+  'aria-haspopup'?: 'menu'
+  loading?: boolean
+  ref?: Ref<HTMLButtonElement>
+}>
 
 interface MenuButtonProps {
   readonly button: Target

@@ -1,5 +1,5 @@
 import { Menu } from '@mantine/core'
-import { Fragment, type ReactElement, type ReactNode } from 'react'
+import { cloneElement, Fragment, type ReactElement, type ReactNode, type Ref, useRef } from 'react'
 
 export interface MenuEntry {
   readonly label: string
@@ -10,21 +10,27 @@ export interface MenuEntry {
 }
 
 interface MenuListProps {
-  readonly button: ReactElement
+  readonly button: ReactElement<{ ref?: Ref<HTMLButtonElement> }>
   readonly entries: readonly MenuEntry[]
 }
 
 /** Open from the start: its button was pressed before this was loaded. */
 export function MenuList({ button, entries }: MenuListProps) {
+  const target = useRef<HTMLButtonElement>(null)
+  const act = (entry: MenuEntry) => {
+    // A dialog gives the focus back to what had it before, and the entry will be gone.
+    target.current?.focus()
+    entry.onClick()
+  }
   return (
     <Menu position="bottom-end" defaultOpened>
-      <Menu.Target>{button}</Menu.Target>
+      <Menu.Target>{cloneElement(button, { ref: target })}</Menu.Target>
       <Menu.Dropdown maw="calc(100vw - 32px)">
-        {entries.map(({ label, icon, isApart, onClick }) => (
-          <Fragment key={label}>
-            {isApart ? <Menu.Divider /> : null}
-            <Menu.Item leftSection={icon} onClick={onClick}>
-              {label}
+        {entries.map((entry) => (
+          <Fragment key={entry.label}>
+            {entry.isApart ? <Menu.Divider /> : null}
+            <Menu.Item leftSection={entry.icon} onClick={() => act(entry)}>
+              {entry.label}
             </Menu.Item>
           </Fragment>
         ))}

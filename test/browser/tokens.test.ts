@@ -38,6 +38,12 @@ async function create(name: string): Promise<string> {
   return token
 }
 
+/** Chooses from the menu of the token web-shop in the list. */
+async function choose(name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Actions for the token web-shop', exact: true }).click()
+  await page.getByRole('menuitem', { name }).click()
+}
+
 async function shownToken(): Promise<string> {
   return await page.getByRole('group', { name: 'The token' }).innerText()
 }
@@ -130,6 +136,39 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
 
     await expect(inHand).toHaveValue('')
     assert.equal(stillListed, 0)
+  })
+
+  it('are changed in their list, which stays on screen', async () => {
+    const old = await create('web-shop')
+    const dialog = page.getByRole('dialog')
+    const menu = page.getByRole('button', { name: 'Actions for the token web-shop', exact: true })
+    await choose('Rename…')
+    await expect(dialog.getByLabel('API key name')).toBeFocused()
+    assert.deepEqual(await opened.axe(), [])
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await expect(menu).toBeFocused()
+    await choose('Delete…')
+    await expect(dialog).toContainText('It was not used in the last 24 hours.')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await expect(dialog).toBeHidden()
+    await expect(menu).toBeFocused()
+    const whileAsked = new URL(page.url()).pathname
+    await choose('Rotate…')
+    await expect(dialog.getByLabel('Expiration')).toBeFocused()
+    await dialog.getByRole('button', { name: 'Rotate token' }).click()
+    const successor = await shownToken()
+    await page.getByRole('button', { name: 'Copy token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText('It replaces another token').waitFor()
+    await opened.visit(LIST)
+    await choose('Delete…')
+    await dialog.getByLabel('Type “web-shop” to confirm').fill('web-shop')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await expect(page.getByRole('link', { name: 'web-shop', exact: true })).toHaveCount(0)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('API tokens')
+
+    assert.equal(whileAsked, `/console/a/${opened.account}${LIST}`)
+    assert.deepEqual([await send(old), await send(successor)], [200, 401])
   })
 
   it('say at each field what is wrong with it, and put the focus there', async () => {

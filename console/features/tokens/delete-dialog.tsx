@@ -1,6 +1,6 @@
 import { List, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import type { TokenReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
+import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { TypedDialog } from '../../components/confirm-dialog.tsx'
@@ -12,7 +12,7 @@ import { counted } from './token-labels.ts'
 const MOST_ADDRESSES = 5
 
 interface DeleteDialogProps {
-  readonly token: TokenReply
+  readonly token: TokenRowReply
   readonly isOpen: boolean
   readonly onClose: () => void
 }

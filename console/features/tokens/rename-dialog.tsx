@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { z } from 'zod'
-import { type TokenReply, tokenName } from '../../../src/contract/console/tokens.ts'
+import { type TokenRowReply, tokenName } from '../../../src/contract/console/tokens.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
@@ -9,7 +9,7 @@ import { ProblemNote } from '../../components/problem-note.tsx'
 const shape = z.object({ name: tokenName })
 
 interface RenameDialogProps {
-  readonly token: TokenReply
+  readonly token: TokenRowReply
   readonly isOpen: boolean
   readonly onClose: () => void
 }

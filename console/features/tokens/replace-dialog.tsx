@@ -1,7 +1,7 @@
 import { Button, Group, Modal, NativeSelect, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { z } from 'zod'
-import { newTokenForm, type ShownTokenReply, type TokenReply } from '../../../src/contract/console/tokens.ts'
+import { newTokenForm, type ShownTokenReply, type TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const shape = newTokenForm.pick({ expiration: true, expiresAt: true }).extend({ oldEndsAt: z.int().nullable() })
 
 interface ReplaceDialogProps {
-  readonly token: TokenReply
+  readonly token: TokenRowReply
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly onReplaced: (shown: ShownTokenReply) => void
@@ -82,7 +82,7 @@ const OVERLAPS = [
 ] as const
 
 interface OldEndProps {
-  readonly token: TokenReply
+  readonly token: TokenRowReply
   readonly value: number | null
   readonly onChange: (at: number | null) => void
   readonly error: React.ReactNode

@@ -74,7 +74,8 @@ export function tokenStatusOf({ createdAt, deletedAt, expiresAt }: TokenTimes): 
   return left < Math.min(SOON_MS, (expiresAt - createdAt) / SOON_SHARE) ? 'ends-soon' : 'active'
 }
 
-export type TokenAction = 'details' | 'requests' | 'rename' | 'replace' | 'delete'
+export type TokenChange = 'rename' | 'replace' | 'delete'
+export type TokenAction = 'details' | 'requests' | TokenChange
 
 /** What the menu of a token offers; deleting it comes last. */
 export function rowActions(

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react'
 import type { TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { useAccount } from '../../components/account.tsx'
 import { MenuButton } from '../../components/menu-button.tsx'
-import { rowActions, type TokenAction } from './token-labels.ts'
+import { rowActions, type TokenAction, type TokenChange } from './token-labels.ts'
 
 const ICONS: Readonly<Record<TokenAction, ReactNode>> = {
   details: <KeyRound size={16} aria-hidden />,
@@ -15,18 +15,22 @@ const ICONS: Readonly<Record<TokenAction, ReactNode>> = {
   delete: <Trash2 size={16} aria-hidden />,
 }
 
-/** What can be done with a token of the list. Its page asks what must be asked. */
-export function TokenMenu({ token }: { readonly token: TokenRowReply }) {
+interface TokenMenuProps {
+  readonly token: TokenRowReply
+  readonly onChange: (change: TokenChange) => void
+}
+
+/** What can be done with a token of the list. */
+export function TokenMenu({ token, onChange }: TokenMenuProps) {
   const { id: account, can } = useAccount()
   const navigate = useNavigate()
-  const act = (action: TokenAction) =>
-    action === 'requests'
-      ? navigate({ to: '/a/$account/developer/logs', params: { account }, search: { token: token.id } as never })
-      : navigate({
-          to: '/a/$account/developer/tokens/$id',
-          params: { account, id: token.id },
-          search: (action === 'details' ? {} : { ask: action }) as never,
-        })
+  const act = (action: TokenAction) => {
+    if (action === 'details')
+      void navigate({ to: '/a/$account/developer/tokens/$id', params: { account, id: token.id } })
+    else if (action === 'requests')
+      void navigate({ to: '/a/$account/developer/logs', params: { account }, search: { token: token.id } as never })
+    else onChange(action)
+  }
   return (
     <MenuButton
       button={
@@ -38,7 +42,7 @@ export function TokenMenu({ token }: { readonly token: TokenRowReply }) {
         label,
         icon: ICONS[action],
         isApart: action === 'delete',
-        onClick: () => void act(action),
+        onClick: () => act(action),
       }))}
     />
   )

@@ -1,24 +1,18 @@
 import { Alert, Button, Stack, Title } from '@mantine/core'
-import { useNavigate, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { Info, Pencil, RefreshCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { z } from 'zod'
-import type { ShownTokenReply, TokenReply } from '../../../src/contract/console/tokens.ts'
+import type { TokenReply } from '../../../src/contract/console/tokens.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { useSearchState } from '../../components/search-state.ts'
-import { DeleteDialog } from './delete-dialog.tsx'
-import { numbersOf } from './new-token.tsx'
-import { RenameDialog } from './rename-dialog.tsx'
-import { ReplaceDialog } from './replace-dialog.tsx'
-import { ShownToken } from './shown-token.tsx'
 import { TokenActivity } from './token-activity.tsx'
+import { TokenDialogs } from './token-dialogs.tsx'
 import { TokenFacts } from './token-facts.tsx'
-import { isIdle, tokenStatusOf } from './token-labels.ts'
+import { isIdle, type TokenChange, tokenStatusOf } from './token-labels.ts'
 
 export function Token() {
   const { id = '' } = useParams({ strict: false })
@@ -57,22 +51,9 @@ export function Token() {
   )
 }
 
-const OPENED = ['rename', 'replace', 'delete'] as const
-type Opened = (typeof OPENED)[number] | null
-
-/** The dialog that the menu of the list has asked for. */
-const search = z.object({ ask: z.enum(OPENED).optional().catch(undefined) })
-
 function Actions({ token }: { readonly token: TokenReply }) {
-  const { id: account, can } = useAccount()
-  const navigate = useNavigate()
-  const [{ ask }, change] = useSearchState(search)
-  const [opened, open] = useState<Opened>(ask ?? null)
-  const [shown, setShown] = useState<ShownTokenReply | null>(null)
-  const close = () => {
-    open(null)
-    if (ask !== undefined) change({ ask: undefined })
-  }
+  const { can } = useAccount()
+  const [opened, open] = useState<TokenChange | null>(null)
   const status = tokenStatusOf(token)
   if (!can('developer')) return null
   return (
@@ -97,35 +78,9 @@ function Actions({ token }: { readonly token: TokenReply }) {
           </Button>
         </>
       )}
-      <RenameDialog token={token} isOpen={opened === 'rename'} onClose={close} />
-      <ReplaceDialog
-        token={token}
-        isOpen={opened === 'replace'}
-        onClose={close}
-        onReplaced={(made) => {
-          close()
-          setShown(made)
-        }}
-      />
-      <DeleteDialog token={token} isOpen={opened === 'delete'} onClose={close} />
-      {shown ? (
-        <Successor
-          shown={shown}
-          onClose={() =>
-            void navigate({ to: '/a/$account/developer/tokens/$id', params: { account, id: shown.details.id } })
-          }
-        />
-      ) : null}
+      <TokenDialogs token={token} opened={opened} onClose={() => open(null)} />
     </>
   )
-}
-
-function Successor({ shown, onClose }: { readonly shown: ShownTokenReply; readonly onClose: () => void }) {
-  const { id: account } = useAccount()
-  const offer = useApiQuery('describeTokenForm', { params: { account } }, { isLive: false })
-  if (!offer.data) return null
-  const { endpoint } = offer.data
-  return <ShownToken shown={shown} endpoint={endpoint} numbers={numbersOf(shown, offer.data)} onClose={onClose} />
 }
 
 function Notes({ account, token }: { readonly account: string; readonly token: TokenReply }) {

@@ -1,5 +1,6 @@
 import { Code, Group, Stack, Tabs, Text, VisuallyHidden } from '@mantine/core'
 import { KeyRound, Sparkles } from 'lucide-react'
+import { Suspense, useState } from 'react'
 import { z } from 'zod'
 import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console/tokens.ts'
 import { nameActor } from '../../../src/format/name-actor.ts'
@@ -10,12 +11,13 @@ import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { ButtonLink, RowLink, TextLink } from '../../components/links.tsx'
+import { lazily } from '../../components/load-later.ts'
 import { Page } from '../../components/page.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TokenEnd } from './status-badge.tsx'
-import { counted, eventLabel, isIdle, limitLabel, tokenStart } from './token-labels.ts'
+import { counted, eventLabel, isIdle, limitLabel, type TokenChange, tokenStart } from './token-labels.ts'
 import { TokenMenu } from './token-menu.tsx'
 
 const USE_EVERY_MS = 30_000
@@ -27,8 +29,18 @@ const search = z.object({
 })
 type Tab = z.output<typeof search>['tab']
 
+// Most visits change nothing.
+const TokenDialogs = lazily(async () => (await import('./token-dialogs.tsx')).TokenDialogs)
+
+interface Asked {
+  readonly token: TokenRowReply
+  /** Null: it was answered. */
+  readonly change: TokenChange | null
+}
+
 export function Tokens() {
   const account = useAccount()
+  const [asked, ask] = useState<Asked | null>(null)
   const [{ tab }, change] = useSearchState(search)
   const source = useApiPages('listTokens', (after) => ({
     params: { account: account.id },
@@ -53,9 +65,24 @@ export function Tokens() {
         </Tabs.List>
         <Tabs.Panel value={tab} pt="md">
           {/* The counts may be those of the tab before, the rows may not. */}
-          <TokenList key={tab} tab={tab} source={{ ...source, isLoading: source.isLoading || source.isPrevious }} />
+          <TokenList
+            key={tab}
+            tab={tab}
+            source={{ ...source, isLoading: source.isLoading || source.isPrevious }}
+            onAsk={(token, change) => ask({ token, change })}
+          />
         </Tabs.Panel>
       </Tabs>
+      {/* Not in its row, which may leave the list while the secret of its successor is shown. */}
+      {asked === null ? null : (
+        <Suspense>
+          <TokenDialogs
+            token={asked.token}
+            opened={asked.change}
+            onClose={() => ask({ token: asked.token, change: null })}
+          />
+        </Suspense>
+      )}
     </Page>
   )
 }
@@ -78,7 +105,13 @@ function CreateLink() {
   )
 }
 
-function TokenList({ tab, source }: { readonly tab: Tab; readonly source: PagedRows<'listTokens'> }) {
+interface TokenListProps {
+  readonly tab: Tab
+  readonly source: PagedRows<'listTokens'>
+  readonly onAsk: (token: TokenRowReply, change: TokenChange) => void
+}
+
+function TokenList({ tab, source, onAsk }: TokenListProps) {
   const { id: account } = useAccount()
   const [{ made }] = useSearchState(search)
   // Separate from the list and not at every change, because counting is expensive.
@@ -88,7 +121,7 @@ function TokenList({ tab, source }: { readonly tab: Tab; readonly source: PagedR
     <Stack gap="xs">
       <DataTable
         caption={`${tab} API tokens, newest first`}
-        columns={columnsOf({ account, use: use24, tab, made })}
+        columns={columnsOf({ account, use: use24, tab, made, onAsk })}
         source={source}
         keyOf={(row) => row.id}
         empty={<NoTokens tab={tab} />}
@@ -107,9 +140,10 @@ interface Seen {
   readonly use: TokenUseReply | undefined
   readonly tab: Tab
   readonly made: string | undefined
+  readonly onAsk: TokenListProps['onAsk']
 }
 
-function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowReply>[] {
+function columnsOf({ account, use, tab, made, onAsk }: Seen): readonly Column<TokenRowReply>[] {
   return [
     {
       key: 'name',
@@ -166,7 +200,7 @@ function columnsOf({ account, use, tab, made }: Seen): readonly Column<TokenRowR
       width: 42,
       card: 'aside',
       align: 'right',
-      cell: (row) => <TokenMenu token={row} />,
+      cell: (row) => <TokenMenu token={row} onChange={(change) => onAsk(row, change)} />,
     },
   ]
 }
