@@ -10,8 +10,9 @@ const obstacle = whyNoBrowser()
 const PACED = '15550007777'
 const [FINE, UNKNOWN_DELIVERED, UNKNOWN] = ['15551234567', '15550100003', '15550100004']
 const LOGS = '/developer/logs'
-const [SMALLEST, TABLET, LAPTOP] = [
+const [SMALLEST, PHONE, TABLET, LAPTOP] = [
   { width: 320, height: 844 },
+  { width: 390, height: 844 },
   { width: 768, height: 900 },
   { width: 1280, height: 800 },
 ]
@@ -100,13 +101,16 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
       assert.ok(await cell.evaluate((one) => one.scrollWidth <= one.clientWidth || one.clientWidth === 0))
     const http = table.getByRole('columnheader', { name: 'HTTP' })
     await expect(http).toHaveCount(0)
-    const refused = await post(await opened.createToken('refused'), '15550009999', UNKNOWN)
+    const refused = await post(await opened.createToken('refused'), '15550009999', { to: UNKNOWN })
     assert.equal(refused.status, 404)
     await expect(http).toHaveCount(1)
   })
 
   it.each([1280, 1440, 1920])('each row of the tokens and of the requests has one line at %i px', async (width) => {
     await page.setViewportSize({ width, height: 900 })
+    const token = await opened.createToken(`wrong ${width}`)
+    assert.equal((await post(token, '15550001000', { to: '+49 170 1234' })).status, 400)
+    assert.equal((await post(token, '15550001000', { to: '15559998888', key: 'x'.repeat(256) })).status, 400)
     for (const [path, table] of [
       ['/developer/tokens', 'active API tokens, newest first'],
       [LOGS, 'Requests to the API, newest first'],
@@ -114,10 +118,23 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
       await opened.visit(path)
       const rows = page.getByRole('table', { name: table }).getByRole('row')
       await expect(rows.nth(1)).toBeVisible()
+      if (path === LOGS) await expect(rows.filter({ hasText: /Invalid key|Give digits/ })).not.toHaveCount(0)
 
       const heights = await Promise.all((await rows.all()).map(async (row) => (await boxOf(row)).height))
       assert.ok(Math.max(...heights) < 40, `${path}: ${heights}`)
     }
+  })
+
+  it.each([SMALLEST, PHONE])('the results to choose from are in two rows, each whole, at $width px', async (size) => {
+    await page.setViewportSize(size)
+    await opened.visit(LOGS)
+    const choices = await page.getByRole('radiogroup', { name: 'Which requests' }).locator('label').all()
+    const boxes = await Promise.all(choices.map(boxOf))
+    const cut = await Promise.all(choices.map((one) => one.evaluate((label) => label.scrollWidth > label.clientWidth)))
+
+    assert.equal(choices.length, 6)
+    assert.equal(new Set(boxes.map(({ y }) => Math.round(y))).size, 2)
+    assert.ok(!cut.includes(true), String(cut))
   })
 
   it('G10: a message that may have been sent already is yellow in the list, too', async () => {
@@ -134,15 +151,16 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
 
 /** Returns the id of the message. */
 async function send(token: string, from: string, to: string): Promise<string> {
-  const reply = await post(token, from, to)
+  const reply = await post(token, from, { to })
   assert.equal(reply.status, 200)
   return reply.headers.get('x-message-id') ?? ''
 }
 
-function post(token: string, from: string, to: string): Promise<Response> {
+function post(token: string, from: string, { to, key }: { to: string; key?: string }): Promise<Response> {
+  const idempotency = key === undefined ? {} : { 'idempotency-key': key }
   return fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-api-key': token },
+    headers: { 'content-type': 'application/json', 'x-api-key': token, ...idempotency },
     body: JSON.stringify({ from, to, message: { type: 'message', message: 'Hello there' } }),
   })
 }
