@@ -128,6 +128,27 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.deepEqual(await opened.axe(), [])
   })
 
+  it('are counted again whenever their rows are reloaded', async () => {
+    token = await opened.createToken('web-shop')
+    const asked = { rows: 0, counts: 0 }
+    page.on('request', (request) => {
+      const path = new URL(request.url()).pathname
+      if (path.endsWith('/log')) asked.rows += 1
+      if (path.endsWith('/log-counts')) asked.counts += 1
+    })
+    await opened.visit(LIST)
+    const recipients = ['15551234501', '15551234502', '15551234503', '15551234504']
+    for (const to of recipients) {
+      await send(to)
+      await expect(row(to)).toBeVisible()
+    }
+    await expect(page.getByText(/^All4$/)).toBeVisible()
+
+    assert.ok(asked.rows >= recipients.length, JSON.stringify(asked))
+    // The last rows may have been asked for just now.
+    assert.ok(asked.counts >= asked.rows - 1, JSON.stringify(asked))
+  })
+
   it('show the timeline of one message, by its id and by the keyboard, and its actions', async () => {
     token = await opened.createToken('web-shop')
     const fine = await send(FINE)

@@ -64,6 +64,9 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     // On a phone, too.
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('alert').getByText('The service does not answer').waitFor()
+    await page.getByLabel('API token', { exact: true }).fill('nco_any')
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+    await page.getByText('The public endpoint cannot be reached.').waitFor()
     const whileAway = await page.getByLabel('Text', { exact: true }).last().inputValue()
     await opened.service.start()
     await page.getByRole('button', { name: 'Live updates', exact: true }).waitFor()
