@@ -77,6 +77,19 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     assert.ok(icon.y < title.y + title.height)
   })
 
+  it('the header is whole on the smallest phone while updates are paused', async () => {
+    await page.setViewportSize(SMALLEST)
+    await opened.visit(LOGS)
+    await page.keyboard.press('.')
+    const paused = page.getByRole('button', { name: 'Live updates, paused' })
+    await expect(paused).toHaveText('Updates paused')
+    const menu = await boxOf(page.getByRole('button', { name: /^You: / }))
+    assert.deepEqual(await opened.axe(), [])
+    await paused.click()
+
+    assert.ok(menu.x + menu.width <= SMALLEST.width, JSON.stringify(menu))
+  })
+
   it('the bar of tabs marks More on a page that has no tab', async () => {
     await page.setViewportSize(SMALLEST)
     const more = page.getByRole('button', { name: 'More', exact: true })
