@@ -128,6 +128,26 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.deepEqual(await opened.axe(), [])
   })
 
+  it('give the focus back to a menu whose dialog was left', async () => {
+    token = await opened.createToken('web-shop')
+    const id = (await send(FINE)).headers.get('x-message-id') ?? ''
+    const leaves = async (menu: string, entry: RegExp) => {
+      await page.getByRole('button', { name: menu }).click()
+      await page.getByRole('menuitem', { name: entry }).click()
+      const field = page.getByRole('dialog').locator('[data-autofocus]')
+      await expect(field).toBeFocused()
+      await page.keyboard.press('Escape')
+      await expect(field).toBeHidden()
+      await expect(page.getByRole('button', { name: menu })).toBeFocused()
+    }
+
+    await opened.visit(LIST)
+    await leaves(`Actions for the request to ${FINE}`, /^Block /)
+    await leaves('Saved views', /^Save these filters/)
+    await opened.visit(`${LIST}/${id}`)
+    await leaves('More actions', /^Block /)
+  })
+
   it('are counted again whenever their rows are reloaded', async () => {
     token = await opened.createToken('web-shop')
     const asked = { rows: 0, counts: 0 }

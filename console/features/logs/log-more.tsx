@@ -1,10 +1,12 @@
-import { ActionIcon, Menu } from '@mantine/core'
+import { ActionIcon } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { Ban, Ellipsis, Inbox, ListFilter } from 'lucide-react'
 import { useState } from 'react'
 import type { LogDetail } from '../../../src/contract/console/log.ts'
 import { useAccount } from '../../components/account.tsx'
 import { maskNumber } from '../../components/masked-number.tsx'
+import { MenuButton } from '../../components/menu-button.tsx'
+import type { MenuEntry } from '../../components/menu-list.tsx'
 import { useHiddenNumbers } from '../../components/stored-setting.ts'
 import { BlockDialog } from '../recipients/block-dialog.tsx'
 
@@ -20,47 +22,37 @@ export function LogMore({ detail }: { readonly detail: LogDetail }) {
   if (message === null || to === null || !/^\d+$/.test(to) || !can('developer')) return null
   const { channel, id: connection } = message.connection
   const shown = isHidden ? maskNumber(to) : to
+  const inbox: MenuEntry = {
+    label: 'Open in the sandbox inbox',
+    icon: <Inbox size={16} aria-hidden />,
+    onClick: () =>
+      void navigate({ to: '/a/$account/sandbox', params: { account }, search: { connection, to } as never }),
+  }
+  const others: MenuEntry = {
+    label: `All to ${shown}`,
+    icon: <ListFilter size={16} aria-hidden />,
+    onClick: () => void navigate({ to: '/a/$account/developer/logs', params: { account }, search: { to } as never }),
+  }
+  const block: MenuEntry = {
+    label: `Block ${shown}…`,
+    icon: <Ban size={16} aria-hidden />,
+    isApart: true,
+    onClick: () => setBlocking(true),
+  }
   return (
     <>
-      <Menu position="bottom-end" width={260}>
-        <Menu.Target>
+      <MenuButton
+        button={
           <ActionIcon variant="subtle" color="gray" size={32} aria-label="More actions">
             <Ellipsis size={18} aria-hidden />
           </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          {channel === 'sandbox' ? (
-            <Menu.Item
-              leftSection={<Inbox size={16} aria-hidden />}
-              onClick={() =>
-                void navigate({
-                  to: '/a/$account/sandbox',
-                  params: { account },
-                  search: { connection, to } as never,
-                })
-              }
-            >
-              Open in the sandbox inbox
-            </Menu.Item>
-          ) : null}
-          <Menu.Item
-            leftSection={<ListFilter size={16} aria-hidden />}
-            onClick={() =>
-              void navigate({ to: '/a/$account/developer/logs', params: { account }, search: { to } as never })
-            }
-          >
-            All to {shown}
-          </Menu.Item>
-          {message.actions.includes('unblock') ? null : (
-            <>
-              <Menu.Divider />
-              <Menu.Item leftSection={<Ban size={16} aria-hidden />} onClick={() => setBlocking(true)}>
-                Block {shown}…
-              </Menu.Item>
-            </>
-          )}
-        </Menu.Dropdown>
-      </Menu>
+        }
+        entries={[
+          ...(channel === 'sandbox' ? [inbox] : []),
+          others,
+          ...(message.actions.includes('unblock') ? [] : [block]),
+        ]}
+      />
       <BlockDialog number={to} isOpen={isBlocking} onClose={() => setBlocking(false)} />
     </>
   )

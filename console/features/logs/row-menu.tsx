@@ -20,7 +20,8 @@ const BlockDialog = lazily(async () => (await import('../recipients/block-dialog
 export function RowMenu({ row }: { readonly row: LogRow }) {
   const { id: account, can } = useAccount()
   const navigate = useNavigate()
-  const [isBlocking, setBlocking] = useState(false)
+  // Null: it was never asked for.
+  const [isBlocking, setBlocking] = useState<boolean | null>(null)
   const only = (search: Partial<LogSearch>) =>
     void navigate({
       to: '/a/$account/developer/logs',
@@ -67,9 +68,9 @@ export function RowMenu({ row }: { readonly row: LogRow }) {
         }
         entries={entries.filter((entry) => entry !== null)}
       />
-      {isBlocking && recipient !== null ? (
+      {isBlocking !== null && recipient !== null ? (
         <Suspense>
-          <BlockDialog number={recipient} isOpen onClose={() => setBlocking(false)} />
+          <BlockDialog number={recipient} isOpen={isBlocking} onClose={() => setBlocking(false)} />
         </Suspense>
       ) : null}
     </>

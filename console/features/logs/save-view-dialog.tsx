@@ -1,14 +1,24 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core'
+import { useMounted } from '@mantine/hooks'
 import { type SubmitEvent, useState } from 'react'
 
 interface SaveViewDialogProps {
+  readonly isOpen: boolean
   readonly onClose: () => void
   readonly onName: (name: string) => void
 }
 
-export function SaveViewDialog({ onClose, onName }: SaveViewDialogProps) {
+export function SaveViewDialog({ isOpen, onClose, onName }: SaveViewDialogProps) {
+  // A dialog that is open from the start does not know to what it gives the focus back.
+  const isMounted = useMounted()
   return (
-    <Modal opened onClose={onClose} title="Save these filters" centered closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal
+      opened={isOpen && isMounted}
+      onClose={onClose}
+      title="Save these filters"
+      centered
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       <NameForm onName={onName} />
     </Modal>
   )

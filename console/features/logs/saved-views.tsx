@@ -17,7 +17,8 @@ export function SavedViews({ search }: { readonly search: LogSearch }) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
   const [views, keep] = useStoredSetting<readonly SavedView[]>(`log-views.${account}`, [])
-  const [isNaming, setNaming] = useState(false)
+  // Null: it was never asked for.
+  const [isNaming, setNaming] = useState<boolean | null>(null)
   const here = stringifySearch(search.view === 'all' ? { ...search, view: undefined } : search)
   const current = views.find((view) => view.search === here)
   const open = (view: SavedView) =>
@@ -41,9 +42,10 @@ export function SavedViews({ search }: { readonly search: LogSearch }) {
             : { label: 'Save these filters…', isApart: views.length > 0, onClick: () => setNaming(true) },
         ]}
       />
-      {isNaming ? (
+      {isNaming === null ? null : (
         <Suspense>
           <SaveViewDialog
+            isOpen={isNaming}
             onClose={() => setNaming(false)}
             onName={(name) => {
               keep(withView(views, { name, search: here }))
@@ -51,7 +53,7 @@ export function SavedViews({ search }: { readonly search: LogSearch }) {
             }}
           />
         </Suspense>
-      ) : null}
+      )}
     </>
   )
 }

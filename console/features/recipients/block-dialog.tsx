@@ -1,4 +1,5 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { useMounted } from '@mantine/hooks'
 import { z } from 'zod'
 import { phoneNumber } from '../../../src/contract/console/phone-number.ts'
 import { blockReason } from '../../../src/contract/console/recipients.ts'
@@ -19,9 +20,11 @@ interface BlockDialogProps {
 }
 
 export function BlockDialog({ number = '', isOpen, onClose }: BlockDialogProps) {
+  // A dialog that is open from the start does not know to what it gives the focus back.
+  const isMounted = useMounted()
   return (
     <Modal
-      opened={isOpen}
+      opened={isOpen && isMounted}
       onClose={onClose}
       title="Block a recipient"
       centered

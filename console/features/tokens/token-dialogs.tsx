@@ -1,5 +1,6 @@
+import { useMounted } from '@mantine/hooks'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import type { ShownTokenReply, TokenRowReply } from '../../../src/contract/console/tokens.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -21,9 +22,8 @@ interface TokenDialogsProps {
 export function TokenDialogs({ token, opened: wanted, onClose }: TokenDialogsProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
-  const [opened, setOpened] = useState<TokenChange | null>(null)
-  // Not from the start: such a dialog would not know to what it gives the focus back.
-  useEffect(() => setOpened(wanted), [wanted])
+  // A dialog that is open from the start does not know to what it gives the focus back.
+  const opened = useMounted() ? wanted : null
   const [shown, setShown] = useState<ShownTokenReply | null>(null)
   return (
     <>
