@@ -90,10 +90,9 @@ function manyFacts(fact: FactName | null): readonly SentenceFacts[] {
 
 describe('the sentences of a reason', () => {
   it.each([
-    ['0004', 'the sandbox lost the line, as recipients that end with 0004 ask for', null],
-    ['0002', 'the sandbox is busy, as recipients that end with 0002 ask for', 'The sandbox said'],
-  ])('say once what the sandbox did because the recipient %s asks for it', (_, words, speaker) => {
-    const code = speaker === null ? 'result_unknown' : 'busy'
+    ['result_unknown', 'a test number: the connection breaks', null],
+    ['busy', 'a test number: busy twice, then fine', 'The sandbox said'],
+  ])('say once, with %s, what the sandbox does for a test number', (code, words, speaker) => {
     const { quote } = explainReason(code, { words, channel: 'sandbox', state: 'UNCONFIRMED', facts: { to: '1' } })
 
     assert.equal(quote?.speaker ?? null, speaker)

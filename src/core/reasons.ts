@@ -87,21 +87,17 @@ export function explainReason(code: string, context: ReasonContext = {}): Explai
   if (!row) return { code, list: code, cause: code, nextStep: '', command: null, opens: null, canRetry: true, quote }
   const facts = { network: networkOf(code, channel), words: words ?? undefined, ...context.facts }
   const text = specialText(row, { ...context, facts })
-  const cause = fillText(text.cause, facts)
   return {
     code,
     list: fillList(text.list, facts),
-    cause,
+    cause: fillText(text.cause, facts),
     nextStep: fillText(text.nextStep, facts),
     command: text.command ?? null,
     opens: text.opens ?? null,
     canRetry: text.failsAgain !== true,
-    quote: saysWords(text.cause, facts) || SAYS_WHO_ASKED.test(cause) ? null : quote,
+    quote: saysWords(text.cause, facts) ? null : quote,
   }
 }
-
-// The sandbox fails for some recipients, and says no more than this.
-const SAYS_WHO_ASKED = /^The sandbox .* asks for\.$/
 
 function specialText(row: ReasonRow, { state, words, facts = {} }: ReasonContext): ReasonText {
   const special = row.causes?.find(

@@ -87,7 +87,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const note = page.getByRole('group', { name: `Sent to ${LOST}` })
     await note.getByText('200 OK').waitFor()
     await note.getByText('Unconfirmed').waitFor()
-    await page.getByText('the line breaks, and it was not delivered. How it ends: UNCONFIRMED').waitFor()
+    await page.getByText('What is sent to this number: the connection breaks. How it ends: UNCONFIRMED').waitFor()
     assert.equal(await page.locator('article').count(), 0)
     assert.deepEqual(await opened.axe(), [])
   })

@@ -136,6 +136,35 @@ describe('the sandbox', () => {
   })
 })
 
+describe('what the sandbox says where it fails', () => {
+  it.each([
+    ['15550100001', 'a test number: always rejected'],
+    ['15550100002', 'a test number: busy twice, then fine'],
+    ['15550100003', 'a test number: the connection breaks'],
+    ['15550100004', 'a test number: the connection breaks'],
+    ['15550100006', 'a test number: the sandbox is away for 10 seconds'],
+  ])('to %s names what this one number does', async (to, words) => {
+    const outcome = await createWorld().send(to)
+
+    assert.equal(
+      outcome.kind === 'rejected' ? outcome.failure.words : outcome.kind === 'unknown' && outcome.words,
+      words,
+    )
+  })
+
+  it('later to 15550100007 names it in the report', async () => {
+    const { send, clock, receipts } = createWorld()
+    await send('15550100007')
+
+    await clock.pass(2_000)
+
+    assert.deepEqual(
+      receipts.map(({ words }) => words),
+      ['a test number: accepted, and reported as failed 2 seconds later'],
+    )
+  })
+})
+
 describe('a call to the sandbox', () => {
   it('takes as long as the connection’s latency', async () => {
     const { send, clock, inbox } = createWorld()

@@ -3,7 +3,7 @@ import type { ConnectionId, Instant } from '../../core/ids.ts'
 import type { Failure, Handover, Outcome, StillHolds } from '../../core/ports/channel.ts'
 import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { Clock } from '../../core/ports/clock.ts'
-import { commandOf, type SandboxCommand } from './commands.ts'
+import { commandOf, failureWords, type SandboxCommand } from './commands.ts'
 import { networkIdOf, type SandboxInbox } from './inbox.ts'
 import type { PlannedReceipt, SandboxReceipts } from './receipts.ts'
 import { readSandboxSettings } from './settings.ts'
@@ -45,8 +45,7 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
   await pause(parts.clock, latencyMs + (command === 'slow' ? SLOW_MS : 0), signal)
   const refused = await refusal(parts, handover, command)
   if (refused) return { kind: 'rejected', failure: refused }
-  if (command === 'unknown-lost')
-    return { kind: 'unknown', words: 'the sandbox lost the line, as recipients that end with 0004 ask for' }
+  if (command === 'unknown-lost') return { kind: 'unknown', words: failureWords(command) }
   if (command === 'kill-worker') return killWorker(parts, handover, signal)
   if (handover.media && !(await exists(handover.media.path))) return { kind: 'rejected', failure: mediaLost() }
   const copy = await parts.inbox.copyMedia(handover)
@@ -59,8 +58,7 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
     command === 'refuse-later' || (await parts.inbox.deliver(handover, copy, { at: now, receipts, isWanted }))
   if (!isDelivered) return { kind: 'rejected', failure: interrupted() }
   for (const receipt of receipts) await parts.receipts.plan(handover, receipt)
-  if (command === 'unknown-delivered')
-    return { kind: 'unknown', words: 'the sandbox lost the line, as recipients that end with 0003 ask for' }
+  if (command === 'unknown-delivered') return { kind: 'unknown', words: failureWords(command) }
   return { kind: 'accepted', networkId: networkIdOf(handover.messageId) }
 }
 
@@ -68,11 +66,9 @@ async function deliver(parts: SendParts, handover: Handover, { signal, stillHold
 async function refusal(parts: SendParts, handover: Handover, command: SandboxCommand | null): Promise<Failure | null> {
   switch (command) {
     case 'refuse':
-      return failure('permanent', 'recipient_refused', 'as recipients that end with 0001 ask for')
+      return failure('permanent', 'recipient_refused', failureWords(command))
     case 'busy-twice':
-      return handover.attemptNumber <= BUSY_ATTEMPTS
-        ? failure('transient', 'busy', 'the sandbox is busy, as recipients that end with 0002 ask for')
-        : null
+      return handover.attemptNumber <= BUSY_ATTEMPTS ? failure('transient', 'busy', failureWords(command)) : null
     case 'away':
       return awayFor(parts, handover)
     default:
@@ -87,11 +83,7 @@ async function awayFor({ memory, clock }: SendParts, { connectionId, messageId }
   const leftMs = since + AWAY_MS - clock.now()
   if (leftMs <= 0) return null
   return {
-    ...failure(
-      'connection',
-      'connection_away',
-      'the sandbox connection is away, as recipients that end with 0006 ask for',
-    ),
+    ...failure('connection', 'connection_away', failureWords('away')),
     retryAfterMs: leftMs,
   }
 }
@@ -99,11 +91,9 @@ async function awayFor({ memory, clock }: SendParts, { connectionId, messageId }
 /** Never answers by itself: the calling worker is dead, or no longer holds the lane. */
 function killWorker({ crash }: SendParts, { connectionId }: Handover, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
-    signal.addEventListener(
-      'abort',
-      () => resolve({ kind: 'unknown', words: 'the worker gave the lane up in mid-attempt' }),
-      { once: true },
-    )
+    signal.addEventListener('abort', () => resolve({ kind: 'unknown', words: failureWords('kill-worker') }), {
+      once: true,
+    })
     crash(connectionId)
   })
 }
@@ -113,7 +103,7 @@ function refusalLater(now: Instant): PlannedReceipt {
     kind: 'failed',
     dueAt: now + REFUSED_LATER_MS,
     code: 'refused_later',
-    words: 'the sandbox refuses it later, as recipients that end with 0007 ask for',
+    words: failureWords('refuse-later'),
   }
 }
 

@@ -176,10 +176,10 @@ export const END_REASONS = {
         cause: '{unknowns} attempts ended without a known result. It may have arrived never, once or several times.',
       },
       {
-        when: { words: /sandbox lost the line/ },
+        when: { words: /^a test number:/ },
         list: 'Connection broke while sending',
-        cause: 'The sandbox broke the connection, as {to} asks for.',
-        example: 'the sandbox lost the line, as recipients that end with 0003 ask for',
+        cause: '{to} is {words}.',
+        example: 'a test number: the connection breaks',
       },
       {
         when: { words: UNCLEAR },
@@ -201,7 +201,7 @@ export const END_REASONS = {
         example: 'it did not answer within 60 seconds',
       },
       {
-        when: { words: /gave the lane up|was interrupted|was to be sent twice/ },
+        when: { words: /was interrupted|was to be sent twice/ },
         list: 'Cut off while sending',
         cause: [
           'Nuncio had to end the call during attempt {n}, and no report shows whether it arrived.',

@@ -102,11 +102,11 @@ export const WAIT_REASONS = {
     ...SETTINGS,
     causes: [
       {
-        when: { words: /sandbox.*end with 0006/ },
+        when: { words: /^a test number:/ },
         list: 'Sandbox away',
-        cause: 'The sandbox is away for 10 s, as {to} asks for.',
+        cause: '{to} is {words}.',
         nextStep: NO_ACTION,
-        example: 'the sandbox is away, as recipients that end with 0006 ask for',
+        example: 'a test number: the sandbox is away for 10 seconds',
       },
     ],
   },

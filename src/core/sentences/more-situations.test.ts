@@ -18,11 +18,11 @@ describe('a stranger learns from the log alone', () => {
       'of a connection that broke, and of which the sandbox knows nothing',
       {
         message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
-        words: 'the sandbox lost the line, as recipients that end with 0004 ask for',
+        words: 'a test number: the connection breaks',
       },
       [
         'Nobody knows whether it arrived.',
-        'The sandbox broke the connection, as 15551112222 asks for.',
+        '15551112222 is a test number: the connection breaks.',
         'Ask 15551112222. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
       ],
     ],

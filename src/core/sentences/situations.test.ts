@@ -34,9 +34,9 @@ describe('a stranger learns from the log alone', () => {
       'of a connection that broke',
       {
         message: { state: 'UNCONFIRMED', reason: 'result_unknown' },
-        words: 'the sandbox lost the line, as recipients that end with 0003 ask for',
+        words: 'a test number: the connection breaks',
       },
-      ['Nobody knows whether it arrived.', 'The sandbox broke the connection, as 15551112222 asks for.', ASK],
+      ['Nobody knows whether it arrived.', '15551112222 is a test number: the connection breaks.', ASK],
     ],
     [
       'of a message that was sent once more, and broke again',
