@@ -14,7 +14,7 @@ it.each([
 })
 
 it.each([
-  ['number_malformed', 'Give digits, such as 14155550100'],
+  ['number_malformed', 'Only digits, 7 to 15 of them'],
   ['a_code_of_a_newer_version', 'a_code_of_a_newer_version'],
 ])('in lists the refusal %s reads %s', (code, list) => {
   assert.equal(refusalList(code), list)

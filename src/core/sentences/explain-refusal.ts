@@ -49,7 +49,7 @@ const TEXTS: Partial<Readonly<Record<RefusalCode, readonly [list: string, step?:
   field_required: ['Missing', 'Add it.'],
   field_wrong_type: ['Wrong type', 'Send the type that the documents show.'],
   field_unused: ['Not used with this type'],
-  number_malformed: ['Give digits, such as 14155550100'],
+  number_malformed: ['Only digits, 7 to 15 of them'],
   type_unknown: ['Unknown type'],
   name_malformed: ['File name not allowed', 'Change the name, for example to photo.jpg.'],
   url_malformed: [
