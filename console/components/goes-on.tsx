@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { endNote, isAnyMoment } from '../../src/format/waits.ts'
+import { endNote, isAnyMoment, NEEDS_PERSON } from '../../src/format/waits.ts'
 import { TimeAgo } from './time-ago.tsx'
 import { useNow } from './use-now.ts'
 
@@ -9,9 +9,10 @@ interface GoesOnProps {
   readonly code: string
 }
 
-/** When a wait ends by itself. */
+/** When a wait ends by itself. Nothing where it is only tried again until a person acts. */
 export function GoesOn({ until, code }: GoesOnProps) {
   const now = useNow()
+  if (NEEDS_PERSON.has(code)) return null
   return (
     <Text size="sm" component="div">
       {isAnyMoment(until, now) ? (

@@ -15,6 +15,8 @@ const ICONS: Readonly<Record<StateGroup, LucideIcon>> = {
 // What went well stays quiet, so that the rest is seen.
 const LOUD: ReadonlySet<StateGroup> = new Set(['attend', 'notsent', 'refused'])
 const ICON_PX = 15
+// Beside the first line of a sentence.
+const FIRST_LINE = { height: '1lh' }
 
 interface GroupLabelProps {
   readonly group: StateGroup
@@ -50,11 +52,16 @@ export function GroupLabel({ group, icon, iconGroup = group, hint, isPlain = fal
       display="inline-flex"
       gap={6}
       wrap="nowrap"
+      align={isPlain ? 'flex-start' : 'center'}
       c={colourOf(group)}
       title={hint}
       style={{ flexShrink: isPlain ? 1 : 0, verticalAlign: 'middle' }}
     >
-      <Icon size={ICON_PX} aria-hidden style={{ flexShrink: 0, color: colourOf(iconGroup) }} />
+      <Icon
+        size={ICON_PX}
+        aria-hidden
+        style={{ flexShrink: 0, color: colourOf(iconGroup), ...(isPlain ? FIRST_LINE : {}) }}
+      />
       <Text span size="sm" fw={isPlain ? 400 : 500} style={{ whiteSpace: isPlain ? 'normal' : 'nowrap' }}>
         {children}
       </Text>

@@ -23,7 +23,8 @@ export function formatDuration(ms: number): string {
 /** As people read it, in at most two units: `210 ms`, `4.2 s`, `50 s`, `6 min 12 s`, `20 min`, `3 h 10 min`, `2 d 4 h`. */
 export function durationText(ms: number): string {
   if (ms < SECOND_MS) return `${Math.max(0, Math.round(ms))} ms`
-  if (ms < 10 * SECOND_MS) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
+  // Whole seconds come from settings: `2 s`, not `2.0 s`.
+  if (ms < 10 * SECOND_MS && ms % SECOND_MS > 0) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
   if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s`
   if (ms < 10 * MINUTE_MS) return twoUnits(ms, [MINUTE_MS, 'min', SECOND_MS, 's'])
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`

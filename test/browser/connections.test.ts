@@ -142,7 +142,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Front desk')
       await page.getByRole('button', { name: 'Save name' }).click()
       await page.getByText(`${NUMBER} is now called “Front desk”.`).waitFor()
-      await page.getByText('Front desk · sandbox').waitFor()
+      await page.getByText('Front desk · Sandbox').waitFor()
       await page.getByLabel('Least gap').fill('soon')
       await page.getByRole('button', { name: 'Save lane settings' }).click()
       await page.getByText('Write a time from 0s to 1d').waitFor()

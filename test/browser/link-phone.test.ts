@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { Page, Request, Response } from '@playwright/test'
+import type { Locator, Page, Request, Response } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -17,6 +17,9 @@ const NUMBER = '15550107799'
 const WATCH = /\/phone\/[^/]+\/watch$/
 // In which an open request is asked about twice.
 const TWO_QUESTIONS_MS = 3_500
+
+const SMALLEST = { width: 320, height: 640 }
+const QUIET_ZONE_PX = 20
 
 let opened: OpenConsole
 let page: Page
@@ -55,8 +58,10 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
 
   it('scans the code, and the first message is sent', async () => {
     const code = await nextCode()
-    await page.getByRole('img', { name: `QR code that links ${NUMBER} to its phone` }).waitFor()
+    const image = page.getByRole('img', { name: `QR code that links ${NUMBER} to its phone` })
+    await image.waitFor()
     assert.deepEqual(await opened.axe(), [])
+    await assertWholeOnSmallestPhone(image)
     assert.ok(!(await page.content()).includes(code))
 
     simulator.pairing.scan(NUMBER, code)
@@ -76,6 +81,11 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await page.getByRole('link', { name: 'Link the phone' }).click()
     assert.equal(simulator.phone(NUMBER).devices.size, 0)
 
+    simulator.pairing.isCodeRefused = true
+    await page.getByRole('radio', { name: 'Code instead' }).press('Space')
+    await expect(page.getByRole('status')).toContainText(['or scan a QR code instead.'])
+    simulator.pairing.isCodeRefused = false
+    await page.getByRole('button', { name: 'Show a QR code' }).click()
     await page.getByRole('radio', { name: 'Code instead' }).press('Space')
     const shown = page.getByLabel('Code to type into the phone')
     await expect(shown).toHaveText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/)
@@ -104,6 +114,18 @@ function installChannel(): void {
   const extras = join(opened.service.settings.dataDir, 'extras')
   mkdirSync(extras, { recursive: true })
   symlinkSync(LIBRARY_FOLDER, join(extras, 'whatsapp-web'))
+}
+
+/** With the quiet zone that cameras need. */
+async function assertWholeOnSmallestPhone(image: Locator): Promise<void> {
+  const before = page.viewportSize()
+  await page.setViewportSize(SMALLEST)
+  const [inner, frame] = [await image.boundingBox(), await image.locator('..').boundingBox()]
+  if (before) await page.setViewportSize(before)
+  assert.ok(inner && frame)
+  const [left, right] = [inner.x - frame.x, frame.x + frame.width - inner.x - inner.width]
+  assert.ok(Math.min(left, right) >= QUIET_ZONE_PX, JSON.stringify({ inner, frame }))
+  assert.ok(frame.x + frame.width <= SMALLEST.width, JSON.stringify(frame))
 }
 
 /** How often the page asks how far it is. */

@@ -7,7 +7,8 @@ const OF_SIX = { number: 2, of: 6 }
 
 describe('the countdown of a code that links a phone', () => {
   it('says how long it is valid, or when the next one comes', () => {
-    assert.equal(countdownText(OF_ONE, 180), 'Valid for 180 s')
+    assert.equal(countdownText(OF_ONE, 180), 'Valid for 3 min')
+    assert.equal(countdownText(OF_ONE, 148), 'Valid for 2 min 28 s')
     assert.equal(countdownText(OF_SIX, 20), 'New code in 20 s')
   })
 

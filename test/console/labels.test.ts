@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000
 describe('the settings of a connection', () => {
   it('say what a gap comes to', () => {
     assert.equal(gapEffect(40_000, 10_000), 'One every 40 s to 50 s: about 80 an hour.')
-    assert.equal(gapEffect(2_000, 0), 'One every 2.0 s: about 1,800 an hour.')
+    assert.equal(gapEffect(2_000, 0), 'One every 2 s: about 1,800 an hour.')
     assert.deepEqual([gapEffect(0, 0), gapEffect(null, 0)], [null, null])
   })
 

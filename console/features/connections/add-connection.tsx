@@ -11,7 +11,7 @@ import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelFields } from './channel-fields.tsx'
-import { ChannelNotes } from './channel-notes.tsx'
+import { ChannelNotes, MissingNote } from './channel-notes.tsx'
 
 export function AddConnection() {
   const account = useAccount()
@@ -55,7 +55,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
   const isBlocked = chosen !== undefined && (chosen.missing !== null || (chosen.warning !== null && !hasConsented))
   const submit = form.onSubmit((body) => {
     add.mutateAsync({ params: { account }, body }).then((made) => {
-      showToast(`Connected ${made.number}.`)
+      showToast(`Added ${made.number}.`)
       // Where its callback address stands, which is the next thing to do.
       const search = made.callback === null ? {} : { tab: 'network' }
       if (made.phone) return navigate({ to: '/a/$account/connections/$id/link', params: { account, id: made.id } })
@@ -91,6 +91,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
               ))}
             </Stack>
           </Radio.Group>
+          {chosen ? <MissingNote {...chosen} /> : null}
           <ChannelFields
             settings={chosen?.settings ?? []}
             bind={(name) => ({

@@ -14,7 +14,7 @@ interface ChannelNotesProps {
 
 /** What must be done or accepted before a number of this channel can be added. */
 export function ChannelNotes({ channel, url, hasConsented, onConsent }: ChannelNotesProps) {
-  const { label, missing, startFirst, warning } = channel
+  const { label, startFirst, warning } = channel
   return (
     <>
       {startFirst ? (
@@ -39,14 +39,19 @@ export function ChannelNotes({ channel, url, hasConsented, onConsent }: ChannelN
           </Stack>
         </Alert>
       ) : null}
-      {missing ? (
-        <Alert color="red" variant="light" icon={<PackageOpen aria-hidden />} title={`${label} is not installed`}>
-          <Stack gap="xs">
-            <Text size="sm">{missing.sentence} Install them there, then load this page again:</Text>
-            <CodeBlock label="Install the channel" language="bash" code={missing.command} />
-          </Stack>
-        </Alert>
-      ) : null}
     </>
+  )
+}
+
+/** Before all that would be filled in for nothing. */
+export function MissingNote({ label, missing }: Pick<ChannelView, 'label' | 'missing'>) {
+  if (!missing) return null
+  return (
+    <Alert color="red" variant="light" icon={<PackageOpen aria-hidden />} title={`${label} is not installed`}>
+      <Stack gap="xs">
+        <Text size="sm">{missing.sentence} Install them there, then load this page again:</Text>
+        <CodeBlock label="Install the channel" language="bash" code={missing.command} />
+      </Stack>
+    </Alert>
   )
 }

@@ -272,7 +272,7 @@ function Named({ connection }: { readonly connection: ConnectionView }) {
   return (
     <>
       <Text size="sm" c="dimmed">
-        {connection.name === null ? connection.channel : `${connection.name} · ${connection.channel}`}
+        {connection.name === null ? connection.channelLabel : `${connection.name} · ${connection.channelLabel}`}
       </Text>
       <LaneBadge connection={connection} />
     </>

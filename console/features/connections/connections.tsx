@@ -170,7 +170,7 @@ function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>):
         </Group>
       ),
     },
-    { key: 'channel', header: 'Channel', hideBelow: 1200, card: 'hidden', cell: (row) => row.channel },
+    { key: 'channel', header: 'Channel', hideBelow: 1200, card: 'hidden', cell: (row) => row.channelLabel },
     {
       key: 'state',
       header: 'State',

@@ -1,3 +1,5 @@
+import { durationText } from '../../../src/format/durations.ts'
+
 /** Which code is shown, of how many; one of many is replaced by the next when its time is over. */
 interface ShownCode {
   readonly number: number
@@ -10,6 +12,7 @@ interface ShownCode {
  */
 export function countdownText({ number, of }: ShownCode, secondsLeft: number): string {
   const hasNext = number < of
-  if (secondsLeft > 0) return hasNext ? `New code in ${secondsLeft} s` : `Valid for ${secondsLeft} s`
+  const left = durationText(secondsLeft * 1_000)
+  if (secondsLeft > 0) return hasNext ? `New code in ${left}` : `Valid for ${left}`
   return hasNext ? 'The next code comes in a moment…' : 'Expired. Waiting for the phone…'
 }

@@ -153,8 +153,7 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
       header: 'Place',
       align: 'right',
       width: 64,
-      // Others may wait behind it.
-      card: ({ group }) => (group === NEXT ? 'hidden' : 'line'),
+      card: 'hidden',
       cell: (row) => ('open' in row ? null : row.message.position.toLocaleString('en')),
     },
     {

@@ -9,7 +9,7 @@ import { call } from '../../api/call.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
-import { ButtonLink, TextLink } from '../../components/links.tsx'
+import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { messages } from './connection-labels.ts'
@@ -35,11 +35,6 @@ export function LinkPhone() {
         <TextLink to="/a/$account/connections/$id" params={{ account, id }} size="sm" data-alone>
           {connection?.number ?? 'Connection'}
         </TextLink>
-      }
-      actions={
-        <ButtonLink variant="default" to="/a/$account/connections/$id" params={{ account, id }}>
-          Back
-        </ButtonLink>
       }
     >
       {asked.error ? (
@@ -80,9 +75,9 @@ function Linking({ connection }: { readonly connection: ConnectionView }) {
   const problem = begin.error ?? watched.error
   if (problem)
     return <ProblemNote problem={problem} title="The phone cannot be linked now" onRetry={() => start(kind)} />
-  if (current?.end) return <Ended connection={connection} end={current.end} onAgain={() => start(kind)} />
+  if (current?.end) return <Ended connection={connection} end={current.end} kind={kind} onStart={start} />
   return (
-    <Paper withBorder p="lg" maw={1000}>
+    <Paper withBorder p={{ base: 'sm', sm: 'lg' }} maw={1000}>
       <div className={classes['columns']}>
         <Stack gap="md" align="flex-start">
           <SegmentedControl
@@ -145,7 +140,7 @@ function Code({ request, kind, number }: CodeProps) {
     <>
       <div className={classes['frame']} data-kind={kind}>
         {code === null ? (
-          <Text size="sm" c="dark" ta="center">
+          <Text size="sm" ta="center">
             {isConfirmed ? 'The phone has confirmed it.' : 'The code comes in a moment…'}
           </Text>
         ) : kind === 'qr' ? (
@@ -211,10 +206,11 @@ function Countdown({ shown }: { readonly shown: NonNullable<PhoneRequestView['sh
 interface EndedProps {
   readonly connection: ConnectionView
   readonly end: NonNullable<PhoneRequestView['end']>
-  readonly onAgain: () => void
+  readonly kind: LinkKind
+  readonly onStart: (kind: LinkKind) => void
 }
 
-function Ended({ connection, end, onAgain }: EndedProps) {
+function Ended({ connection, end, kind, onStart }: EndedProps) {
   const { id: account } = useAccount()
   const navigate = useNavigate()
   const open = () => void navigate({ to: '/a/$account/connections/$id', params: { account, id: connection.id } })
@@ -233,7 +229,14 @@ function Ended({ connection, end, onAgain }: EndedProps) {
         {end.isDone || end.code === 'login-pending' ? (
           <Button onClick={open}>Show the connection</Button>
         ) : (
-          <Button onClick={onAgain}>{end.code === 'expired' ? 'Show new codes' : 'Try again'}</Button>
+          <Group gap="xs" justify="center">
+            <Button onClick={() => onStart(kind)}>{end.code === 'expired' ? 'Show new codes' : 'Try again'}</Button>
+            {kind === 'code' ? (
+              <Button variant="default" onClick={() => onStart('qr')}>
+                Show a QR code
+              </Button>
+            ) : null}
+          </Group>
         )}
         {connection.waiting.count > 0 && !end.isDone ? (
           <Alert variant="light" color="gray" icon={<Info aria-hidden />}>

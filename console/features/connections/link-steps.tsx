@@ -58,7 +58,7 @@ export function LinkSteps({ connection, kind, request }: LinkStepsProps) {
             {index < reached ? (
               <Check size={16} aria-label="done" />
             ) : index === reached ? (
-              <Loader size={14} role="img" aria-label="now" />
+              <Loader size={16} role="img" aria-label="now" />
             ) : (
               <Circle size={16} aria-label="later" />
             )}

@@ -74,7 +74,13 @@ function Fact({ label, value, tone }: ConnectionFactView) {
         {label}
       </Text>
       <Text component="dd" size="sm" m={0}>
-        {shown === null ? value : <GroupLabel group={shown}>{value}</GroupLabel>}
+        {shown === null ? (
+          value
+        ) : (
+          <GroupLabel group={shown} isPlain>
+            {value}
+          </GroupLabel>
+        )}
       </Text>
     </div>
   )

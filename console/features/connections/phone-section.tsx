@@ -22,12 +22,18 @@ export function PhoneSection({ connection, phone }: PhoneSectionProps) {
   const { id: account, can } = useAccount()
   const { id } = connection
   const { lastLogin } = phone
+  // By the note about what the lane waits for.
+  const isSaidAbove = connection.wait?.sentence === phone.sentence
   return (
     <SectionBox title="Phone">
-      <Text size="sm" fw={600}>
-        {phone.sentence}
-      </Text>
-      {phone.nextStep === null ? null : <Text size="sm">{phone.nextStep}</Text>}
+      {isSaidAbove ? null : (
+        <>
+          <Text size="sm" fw={600}>
+            {phone.sentence}
+          </Text>
+          {phone.nextStep === null ? null : <Text size="sm">{phone.nextStep}</Text>}
+        </>
+      )}
       {lastLogin === null ? null : (
         <Text size="sm" c="dimmed">
           Last login <TimeAgo at={lastLogin.at} />, as device {lastLogin.device} of the phone, with version{' '}

@@ -51,6 +51,8 @@ const connectionRow = z.object({
   /** What people call it; null: it has no name. */
   name: plain.nullable(),
   channel: plain,
+  /** As people read it. */
+  channelLabel: plain,
   state: z.enum(['active', 'paused']),
   group: connectionGroup,
   /** Includes the message that is being sent. */

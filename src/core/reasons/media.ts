@@ -44,7 +44,7 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
         /No DNS server answered /,
         'No DNS answer for file host',
         'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
-        'No DNS server answered for the name "files.example" within 5.0 s.',
+        'No DNS server answered for the name "files.example" within 5 s.',
       ],
       [
         / has no address\./,

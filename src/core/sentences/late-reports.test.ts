@@ -141,7 +141,7 @@ describe('a stranger learns of a report that shows what no answer did', () => {
         ],
       },
       [
-        'Sent and read 2.0 s after the request.',
+        'Sent and read 2 s after the request.',
         'Meta gave no answer to attempt 1. A report shows that it has it.',
         NO_ACTION,
       ],

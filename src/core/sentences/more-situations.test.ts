@@ -123,10 +123,10 @@ describe('a stranger learns from the log alone', () => {
     ],
     [
       'of DNS servers that did not answer behind a redirect',
-      file('media_dns', 'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5.0 s.'),
+      file('media_dns', 'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5 s.'),
       [
         'Not sent.',
-        'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5.0 s.',
+        'Behind 1 redirect: No DNS server answered for the name "cdn.example" within 5 s.',
         'Retry later. If other hosts fail too, ask the person who runs Nuncio.',
       ],
     ],

@@ -100,7 +100,7 @@ describe('a stranger learns from the log alone', () => {
     [
       'of a network that was slow',
       { message: SENT, timeline: [entry('attempt-accepted', 5_000, { attempt: 1, tookMs: 5_000 })] },
-      ['Sent: the sandbox accepted it 7.1 s after the request.', 'The sandbox took 5.0 s to answer.', NO_ACTION],
+      ['Sent: the sandbox accepted it 7.1 s after the request.', 'The sandbox took 5 s to answer.', NO_ACTION],
     ],
     [
       'of a failure that was reported later',
@@ -346,7 +346,7 @@ describe('a stranger learns from the log alone', () => {
           entry('receipt-read', 2_000),
         ],
       },
-      ['Sent after 5 ms, read after 2.0 s.', 'Meta reported that it was read; that includes delivery.', NO_ACTION],
+      ['Sent after 5 ms, read after 2 s.', 'Meta reported that it was read; that includes delivery.', NO_ACTION],
     ],
     [
       'of reports that never come',

@@ -85,7 +85,7 @@ describe('the answer to whether a message was sent', () => {
 
     assert.equal(wasItSent(early).sentence, 'Sent and read.')
     assert.equal(wasItSent(later).sentence, 'Sent and delivered 1.9 s after the request.')
-    assert.equal(wasItSent(whole).sentence, 'Sent after 62 ms, read after 3.0 s.')
+    assert.equal(wasItSent(whole).sentence, 'Sent after 62 ms, read after 3 s.')
   })
 })
 

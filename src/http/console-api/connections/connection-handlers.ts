@@ -11,7 +11,7 @@ import { explainWait } from '../../../core/sentences/explain-wait.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { Handlers } from '../request-context.ts'
 import { channelSettingsHandlers } from './channel-settings-handlers.ts'
-import { own, showConnection } from './connection-info.ts'
+import { findChannel, own, showConnection } from './connection-info.ts'
 import { estimator, presentRow } from './present-connection.ts'
 
 type ChannelSettingsHandlers = keyof ReturnType<typeof channelSettingsHandlers>
@@ -40,7 +40,8 @@ function settingHandlers(deps: ConsoleDeps): Omit<Handlers<Routes>, LaneHandlers
     async listConnections({ query }, { accountId, now }) {
       const { find, group = null, after = null } = query
       const page = await store.lanes.listLanes({ accountId, find: find || null, group, after })
-      return { items: page.items.map((lane) => presentRow(lane, now)), next: page.next, counts: { ...page.counts } }
+      const present = (lane: LaneOverview) => presentRow(lane, now, findChannel(deps.channels, lane.channel))
+      return { items: page.items.map(present), next: page.next, counts: { ...page.counts } }
     },
     readConnection: ({ params }, context) => showConnection(deps, own(params, context)),
     async pauseConnection({ params }, context) {

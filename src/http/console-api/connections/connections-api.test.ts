@@ -209,6 +209,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
   })
 
   it('G10: say of a lane whose messages each wait for something what the oldest waits for, as the overview does', async () => {
+    await world.call('changeLane', { params: of(), body: { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }, as: anna })
     const words = '30 of 30 new recipients were written to within 24 hours, so none is left.'
     const { id: message } = await world.accept({ connectionId: id })
     const wait = { kind: 'rate-limit', reason: 'new_recipients', words, until: NOON + 3 * 3_600_000 }
@@ -216,11 +217,23 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     await world.run('update message set retry = ? where id = ?', retry, message)
     await world.lane(id, { reason: 'all_deferred', until: NOON + 60_000 })
 
-    const shown = (await world.call('readConnection', { params: of(), as: anna })).wait
+    const { wait: shown, doneAt } = await world.call('readConnection', { params: of(), as: anna })
     const overview = await world.call('readOverview', { params: { account }, as: anna })
 
     assert.deepEqual([shown?.code, shown?.sentence, shown?.until], ['new_recipients', words, NOON + 3 * 3_600_000])
     assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [words, NOON + 3 * 3_600_000])
+    assert.equal(doneAt, null)
+  })
+
+  it('do not say when a lane is done that waits for a person, though it is tried again', async () => {
+    await world.call('changeLane', { params: of(), body: { ...DEFAULT_LANE_POLICY, leastGapMs: 2_000 }, as: anna })
+    await world.acceptMany(2, id)
+    await world.lane(id, { reason: 'rate_limited', until: NOON + 60_000 })
+    const { doneAt: byItself } = await world.call('readConnection', { params: of(), as: anna })
+    await world.lane(id, { reason: 'credentials_refused', until: NOON + 60_000 })
+    const { doneAt: byPerson } = await world.call('readConnection', { params: of(), as: anna })
+
+    assert.deepEqual([byItself !== null, byPerson], [true, null])
   })
 
   it('G10: say of a waiting message the same in the log as in its lane', async () => {

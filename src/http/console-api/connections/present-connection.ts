@@ -5,6 +5,7 @@ import type { ChannelAbilities } from '../../../core/ports/connection-service.ts
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
+import { NEEDS_PERSON } from '../../../format/waits.ts'
 
 export function presentChannel(
   { name, label, description, settings, startFirst, warning }: ChannelDescription,
@@ -21,13 +22,15 @@ export function presentChannel(
   }
 }
 
-export function presentRow(lane: LaneOverview, now: number): ConnectionRow {
+/** Without the channel: this version does not know it. */
+export function presentRow(lane: LaneOverview, now: number, known: ChannelDescription | undefined): ConnectionRow {
   const { id, number, name, channel, state, group, waiting, oldestWaitingAt, pace, standsStill: still } = lane
   return {
     id,
     number,
     name,
     channel,
+    channelLabel: known?.label ?? channel,
     state,
     group,
     waiting,
@@ -61,7 +64,13 @@ export function presentConnection(
       isSet: value !== null,
     }
   })
-  return { ...presentRow(lane, now), lane: lane.policy, channelSettings, createdAt: lane.createdAt, unresolved }
+  return {
+    ...presentRow(lane, now, channel),
+    lane: lane.policy,
+    channelSettings,
+    createdAt: lane.createdAt,
+    unresolved,
+  }
 }
 
 export function presentWait(
@@ -78,12 +87,17 @@ function perMessageMs({ policy, pace }: LaneOverview): number | null {
   return ms > 0 ? ms : null
 }
 
-/** When the message at a position will be sent; null when it is unknown, or quiet hours begin before. */
+/**
+ * When the message at a position will be sent; null when it is unknown, as where each waits for something of its own or a person
+ * must act, or quiet hours begin before.
+ */
 export function estimator(lane: LaneOverview, now: number): (position: number) => number | null {
   const { standsStill, state } = lane
+  const reason = standsStill?.reason ?? ''
   const { quietHours } = lane.policy
   const eachMs = perMessageMs(lane)
   if (eachMs === null || state === 'paused' || standsStill?.until === null) return () => null
+  if (reason === 'all_deferred' || NEEDS_PERSON.has(reason)) return () => null
   const goesOnAt = Math.max(now, standsStill?.until ?? now)
   const startsAt = (quietHours && endOfQuietHours(quietHours, goesOnAt)) ?? goesOnAt
   const quietFrom = (quietHours && startOfQuietHours(quietHours, startsAt)) ?? Number.POSITIVE_INFINITY
