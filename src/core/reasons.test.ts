@@ -15,7 +15,7 @@ const CONSOLE = [...readTree('console/**/*.tsx')].map(([, text]) => text).join('
 const SPECIAL: readonly FactName[] = [
   ...(['who', 'n', 'earlier', 'attempts', 'template', 'refusedN', 'unknowns', 'status', 'later'] as const),
   ...(['afterFailure', 'beforeRepeat', 'forgotten', 'tooLate', 'blockedAt', 'removedAt', 'reportedFailed'] as const),
-  ...(['stoppedFor', 'unapproved', 'uploads', 'pausedBy'] as const),
+  ...(['stopped', 'unapproved', 'uploads', 'pausedBy'] as const),
 ]
 
 // A new message is needed, with another recipient, text, file or number.

@@ -95,9 +95,9 @@ export const END_REASONS = {
         nextStep: 'Retry it if it is still wanted.',
       },
       {
-        when: { fact: 'stoppedFor' },
+        when: { fact: 'stopped' },
         list: 'Expired while Nuncio was off',
-        cause: 'It waited {wait}, longer than {number} lets it. Nuncio was not running for {stoppedFor} of it.',
+        cause: 'It waited {wait}, longer than {number} lets it. Nuncio {stopped} of it.',
         nextStep: 'Retry it if it is still wanted.',
       },
       {

@@ -9,7 +9,7 @@ import type { MessageState } from '../message/message.ts'
 import type { MessageTimeline } from '../ports/administration.ts'
 import { type ExplainedReason, explainReason, networkName } from '../reasons.ts'
 import { explainNoResend, resendFactsOf } from './explain-no-resend.ts'
-import { evidenceFacts, factsOf, longestWait, recipientOf } from './message-facts.ts'
+import { evidenceFacts, factsOf, longestWait, recipientOf, stopWithin } from './message-facts.ts'
 import { cutName, NO_ACTION } from './texts.ts'
 import { type Answer, isSent, isShownByReport, mayHaveLeft, ordinal, wasItSent } from './was-it-sent.ts'
 
@@ -129,6 +129,9 @@ function ofSent(view: MessageTimeline): Lines {
       `Sent at the ${ordinal(message.attempts)} attempt`,
       `Nuncio stopped during attempt ${String(recovered.facts['attempt'])}. ${atStart(network)} showed that it had not left, so it was sent again.`,
     )
+  const wait = longestWait(view)
+  const stop = stopWithin(timeline, { from: message.acceptedAt, to: message.publishedAt ?? message.acceptedAt })
+  if (stop.lastedMs >= LONG_WAIT_MS && stop.lastedMs > (wait?.waitedMs ?? 0)) return say('', `Nuncio ${stop.text}.`)
   const refused = timeline.filter(({ kind }) => kind === 'attempt-rejected')
   const busy = refused.filter(({ code }) => code === 'busy').length
   const nth = `Sent at the ${ordinal(message.attempts)} attempt`
@@ -139,7 +142,6 @@ function ofSent(view: MessageTimeline): Lines {
     const after = durationText(fetched.at - message.acceptedAt)
     return say('', `The file was downloaded at the ${ordinal(tries)} try, after ${after}.`)
   }
-  const wait = longestWait(view)
   if (wait && wait.waitedMs >= LONG_WAIT_MS && wait.code !== 'connection_away')
     return say('', `It waited ${durationText(wait.waitedMs)}: ${wait.cause}.`)
   if (refused.some(({ code }) => code === 'connection_away' || code === 'network_error')) {

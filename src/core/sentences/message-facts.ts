@@ -127,20 +127,23 @@ function expiryFacts(view: MessageTimeline): SentenceFacts {
   // How long it may wait may have been changed since.
   const waited = { wait: durationText(expiredAt - message.acceptedAt) }
   const longest = longestWait(view)
-  const stoppedMs = stoppedWithin(timeline, { from: message.acceptedAt, to: expiredAt })
-  if (stoppedMs > (longest?.waitedMs ?? 0)) return { ...waited, stoppedFor: durationText(stoppedMs) }
+  const stop = stopWithin(timeline, { from: message.acceptedAt, to: expiredAt })
+  if (stop.lastedMs > (longest?.waitedMs ?? 0)) return { ...waited, stopped: stop.text }
   if (!longest) return waited
   if (longest.code === 'backlog_confirmation') return { ...waited, unapproved: 'yes' }
   const { cause, pausedBy } = longest
   return { ...waited, waited: cause, pausedBy: pausedBy ? nameActor(String(pausedBy)) : undefined }
 }
 
-function stoppedWithin(timeline: Timeline, { from, to }: { readonly from: Instant; readonly to: Instant }): number {
-  const stops = timeline.filter(({ kind }) => kind === 'service-stopped')
-  return stops.reduce((sum, { at, facts: { since, until } }) => {
-    const stoppedMs = Math.min(Number(until ?? to), to) - Math.max(Number(since ?? at), from)
-    return sum + Math.max(0, stoppedMs)
-  }, 0)
+/** How long Nuncio did not run or stood still in that time; in words after its name. */
+export function stopWithin(timeline: Timeline, { from, to }: { readonly from: Instant; readonly to: Instant }) {
+  const stops = timeline.flatMap(({ kind, at, facts: { how, since, until } }) => {
+    const lastedMs = Math.min(Number(until ?? to), to) - Math.max(Number(since ?? at), from)
+    return kind === 'service-stopped' && lastedMs > 0 ? [{ how, lastedMs }] : []
+  })
+  const lastedMs = stops.reduce((sum, stop) => sum + stop.lastedMs, 0)
+  const what = stops.every(({ how }) => how === 'frozen') ? 'stood still' : 'was not running'
+  return { lastedMs, text: `${what} for ${durationText(lastedMs)}` }
 }
 
 /** Over all attempts. Without any, its file could not be brought to the network. */

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
-import { AT, entry, readMessage, type Situation } from '../../../test/support/read-message.ts'
+import { AT, entry, NUMBER, readMessage, type Situation } from '../../../test/support/read-message.ts'
 import type { MessageId } from '../ids.ts'
 
 const earlier = (reason: string) => ({ id: 'm' as MessageId, type: 'image' as const, reason, until: AT + 210_000 })
 
+const NO_ACTION = 'You need not do anything.'
+const SENT_LATE = { state: 'PUBLISHED', publishedAt: AT + 45_000 } as const
 const META = 'whatsapp-cloud'
 const file = (code: string, words: string): Situation => ({ message: { reason: code, attempts: 0 }, words })
 const queued = (reason: string, words: string | null = null, until: number | null = null): Situation => ({
@@ -14,6 +16,33 @@ const queued = (reason: string, words: string | null = null, until: number | nul
 })
 describe('a stranger learns from the log alone', () => {
   it.each<[string, Situation, readonly string[]]>([
+    [
+      'of a process that stood still during an attempt of a slow network',
+      {
+        message: { ...SENT_LATE, attempts: 2 },
+        timeline: [
+          entry('service-stopped', 0, { how: 'frozen', since: AT - 2_000, until: AT + 40_000, lastedMs: 42_000 }),
+          entry('attempt-rejected', 40_000, { code: 'call_interrupted', attempt: 1 }),
+          entry('attempt-accepted', 45_000, { attempt: 2, tookMs: 5_000 }),
+        ],
+      },
+      [
+        'Sent at the second attempt: the sandbox accepted it 45 s after the request.',
+        'Nuncio stood still for 40 s.',
+        NO_ACTION,
+      ],
+    ],
+    [
+      'of a wait that was longer than the time in which Nuncio stood still',
+      {
+        message: SENT_LATE,
+        timeline: [
+          entry('service-stopped', 0, { how: 'frozen', since: AT, until: AT + 15_000, lastedMs: 15_000 }),
+          entry('waiting', 45_000, { code: 'quiet_hours', waitedMs: 30_000 }),
+        ],
+      },
+      ['Sent: the sandbox accepted it 45 s after the request.', `It waited 30 s: quiet hours of ${NUMBER}.`, NO_ACTION],
+    ],
     [
       'of a connection that broke, and of which the sandbox knows nothing',
       {

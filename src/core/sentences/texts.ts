@@ -60,8 +60,8 @@ export const FACT_EXAMPLES = {
   waited: 'anna@example.org had paused 15550001301',
   /** Who had paused the number for most of that time. */
   pausedBy: 'anna@example.org',
-  /** How long Nuncio did not run, where that was most of that time. */
-  stoppedFor: '50 s',
+  /** How long Nuncio did not run or stood still, where that was most of that time. */
+  stopped: 'was not running for 50 s',
   /** The backlog was not approved for most of that time. */
   unapproved: 'yes',
   /** Its file could not be brought to the network. */
