@@ -46,7 +46,7 @@ export function ComposeForm({ composing, senders, endpoint, onType, onSender }: 
             write({})
             onSender(currentTarget.value)
           }}
-          data={senders.map((one) => ({ value: one.number, label: `${namedNumber(one)} (${one.channelLabel})` }))}
+          data={senders.map((one) => ({ value: one.number, label: `${namedNumber(one)} (${one.channel})` }))}
         />
         <TextInput
           label="To"

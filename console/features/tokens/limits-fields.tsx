@@ -49,7 +49,7 @@ export function LimitsFields({ connections, value, onChange, errors }: LimitsFie
             label="Connections"
             description="It may send from these numbers only. None chosen: from all, those added later too."
             placeholder={connectionIds === null ? 'All connections' : ''}
-            data={connections.map((one) => ({ value: one.id, label: `${namedNumber(one)} (${one.channelLabel})` }))}
+            data={connections.map((one) => ({ value: one.id, label: `${namedNumber(one)} (${one.channel})` }))}
             value={connectionIds ?? []}
             onChange={(ids) => onChange({ connectionIds: ids.length === 0 ? null : ids, sourceRanges })}
             error={errors.connectionIds}
