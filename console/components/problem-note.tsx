@@ -12,7 +12,8 @@ interface ProblemNoteProps {
 
 /** Why loading or an action failed, what to do, and the id under which the server logged it. */
 export function ProblemNote({ problem, title = 'This could not be loaded', onRetry }: ProblemNoteProps) {
-  const requestId = problem instanceof CallProblem ? problem.requestId : null
+  // What is not there is no fault, so nobody looks for its request.
+  const requestId = problem instanceof CallProblem && problem.status !== 404 ? problem.requestId : null
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title={title} role="alert">
       <Text size="sm">{sentenceOf(problem)}</Text>

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { Page } from '@playwright/test'
 import { afterAll, afterEach, beforeAll, describe, it, onTestFinished } from 'vitest'
+import { createToken } from '../../src/core/token/token-format.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { enginesOr } from '../support/browser/engines.ts'
@@ -24,6 +26,15 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
   afterAll(() => service?.close())
   // It throws when any page failed or broke its policy.
   afterEach(() => opened?.close())
+
+  it('says where the token of the first start is', async () => {
+    await open(service.openFirstAccount())
+    await opened.visit('')
+
+    await page.getByText('export NUNCIO_TOKEN=nco_…').waitFor()
+    await page.getByText('The terminal printed your token when Nuncio first started. Lost?').waitFor()
+    await page.getByRole('link', { name: 'Create another' }).waitFor()
+  })
 
   // The first account, because the size of the database is shown only while there is no other account.
   it('says what is kept for how long, and keeps less where the account wants less', async () => {
@@ -62,6 +73,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await stepsDone(['connection'])
     await opened.createToken('first')
     await stepsDone(['connection', 'token'])
+    await page.getByText('The console showed your token when it was created. Lost? Create another').waitFor()
     await page.getByRole('link', { name: 'Open the quickstart' }).click()
     await sendFromQuickstart(await opened.createToken('browser'))
     await page.getByRole('link', { name: 'Overview' }).click()
@@ -212,8 +224,14 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await form.getByText('7 to 15 digits, no leading zero, no +,').waitFor()
     await form.getByText('The address of the file is empty').waitFor()
     await form.getByText('The file name is empty').waitFor()
+    const refused = page.getByRole('group', { name: 'Sent to 12' })
+    await expect(refused).toContainText(
+      /Not accepted, so there is no message\. .*7 to 15 digits.*The file name is empty/,
+    )
+    await refused.getByRole('link', { name: 'Open in the API log' }).waitFor()
     await page.getByLabel('Address of the file').fill('ftp://files.example.com/a.png')
     await expect(page.getByLabel('File name')).toHaveValue('a.png')
+    await expect(refused).toHaveCount(0)
     await page.getByLabel('Caption').fill("it's here")
     await page.getByRole('button', { name: 'Send', exact: true }).click()
 
@@ -275,6 +293,17 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await expect(from).toHaveValue('15550001000')
     await from.selectOption('15550001010')
     await expect(from).toHaveValue('15550001010')
+  })
+
+  it('says in the quickstart of an unknown token that its request is not in the API log', async () => {
+    await open(service.openAccount())
+    await opened.visit('/developer/quickstart')
+    await page.getByLabel('API token').fill(createToken(randomBytes))
+    await page.getByRole('button', { name: 'Send', exact: true }).click()
+
+    const refused = page.getByRole('group', { name: /^Sent to/ })
+    await expect(refused).toContainText('Not in the API log of this account')
+    await expect(refused.getByRole('link')).toHaveCount(0)
   })
 
   it('says in the quickstart why the message is not sent yet', async () => {

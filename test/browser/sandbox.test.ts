@@ -103,8 +103,11 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByLabel('To', { exact: true }).fill('+1 555')
     await form.getByRole('button', { name: 'Send' }).click()
 
-    await form.getByRole('paragraph').getByText('A number is its country code and digits only').waitFor()
-    assert.equal(await page.getByLabel('To', { exact: true }).getAttribute('aria-invalid'), 'true')
+    const why = 'A number is its country code and digits only'
+    const to = page.getByLabel('To', { exact: true })
+    await expect(to).toHaveAccessibleDescription(new RegExp(why))
+    assert.equal(await to.getAttribute('aria-invalid'), 'true')
+    await expect(page.getByRole('group', { name: /^Sent to/ })).toContainText(`there is no message. ${why}`)
   })
 
   it('opens with the sender of the newest message, and keeps it when another one sends', async () => {

@@ -4,14 +4,25 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, it } from 'vitest'
-import { bodyOf, faultsOf } from '../../console/features/quickstart/draft.ts'
+import { bodyOf, faultsOf, tokenFault } from '../../console/features/quickstart/draft.ts'
 import { environmentFile, SNIPPETS } from '../../console/features/quickstart/snippets.ts'
 import { ROOT } from '../../scripts/source-tree.ts'
+import { createToken } from '../../src/core/token/token-format.ts'
 
 const ENDPOINT = 'http://127.0.0.1:9/chat'
 const SEND_PATH = '/chat/api/v1/public/message/send'
 const AWKWARD = `it's "quoted" \\ $HOME \`id\` \${x}\nsecond line ü 🙂`
 const BODY = { from: '15550001000', to: '15551234567', message: { type: 'message', message: AWKWARD } }
+
+describe('the token of the quickstart', () => {
+  it('is called cut off where only its beginning was pasted', () => {
+    const token = createToken((count) => new Uint8Array(count))
+
+    assert.equal(tokenFault(token), null)
+    assert.match(tokenFault(token.slice(0, -1)) ?? '', /^This is only the beginning/)
+    assert.match(tokenFault('') ?? '', /^Paste a token/)
+  })
+})
 
 describe('the snippets of the quickstart', () => {
   it('give a shell the body as it is, whatever stands in it', () => {

@@ -1,12 +1,13 @@
-import { Box, Button, Code, Group, Loader, Paper, Stack, Text, Title, VisuallyHidden } from '@mantine/core'
+import { Box, Button, Group, Loader, Paper, Stack, Text, Title, VisuallyHidden } from '@mantine/core'
 import { Check } from 'lucide-react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { SERVICE_PATH } from '../../app/service-path.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
-import { ButtonLink } from '../../components/links.tsx'
+import { ButtonLink, TextLink } from '../../components/links.tsx'
 import { showErrorToast } from '../../components/toast.ts'
+import { TokenVariable } from '../../components/token-variable.tsx'
 import { SNIPPETS } from '../quickstart/snippets.ts'
 import classes from './first-steps.module.css'
 
@@ -73,6 +74,7 @@ export function FirstSteps({ steps }: { readonly steps: Steps }) {
                 isDone={done[step.key]}
                 isByFirstStart={step.key !== 'message' && steps.byFirstStart[step.key]}
                 isNext={step === next && can('developer')}
+                isTokenByFirstStart={steps.byFirstStart.token}
                 hasSent={steps.message}
               />
             </li>
@@ -90,11 +92,12 @@ interface StepLineProps {
   readonly isDone: boolean
   readonly isByFirstStart: boolean
   readonly isNext: boolean
+  readonly isTokenByFirstStart: boolean
   readonly hasSent: boolean
 }
 
 /** A step that is done is one line; only the next one has its text and its button. */
-function StepLine({ number, step, isDone, isByFirstStart, isNext, hasSent }: StepLineProps) {
+function StepLine({ number, step, isDone, isByFirstStart, isNext, isTokenByFirstStart, hasSent }: StepLineProps) {
   const { id: account } = useAccount()
   const isSending = step.key === 'message' && !hasSent
   return (
@@ -114,7 +117,7 @@ function StepLine({ number, step, isDone, isByFirstStart, isNext, hasSent }: Ste
         )}
         {isNext ? (
           <Stack gap="xs" mt="xs">
-            {isSending ? <FirstCall /> : null}
+            {isSending ? <FirstCall isByFirstStart={isTokenByFirstStart} /> : null}
             <Group gap="sm">
               <ButtonLink to={step.to as never} params={{ account } as never} size="compact-md">
                 {step.label}
@@ -134,7 +137,7 @@ function StepLine({ number, step, isDone, isByFirstStart, isNext, hasSent }: Ste
 }
 
 /** The call, with a number of this account. */
-function FirstCall() {
+function FirstCall({ isByFirstStart }: { readonly isByFirstStart: boolean }) {
   const { id: account } = useAccount()
   const { data } = useApiQuery('listConnections', { params: { account }, query: {} })
   const from = data?.items[0]?.number ?? '15550001000'
@@ -143,9 +146,15 @@ function FirstCall() {
   return (
     <>
       <CodeBlock code={SNIPPETS.curl.write(endpoint, body)} language="bash" label="Your first call" />
-      <Text size="sm" c="dimmed">
-        <Code>$NUNCIO_TOKEN</Code> is the token that you created.
-      </Text>
+      <TokenVariable>
+        {isByFirstStart
+          ? 'The terminal printed your token when Nuncio first started.'
+          : 'The console showed your token when it was created.'}{' '}
+        Lost?{' '}
+        <TextLink to="/a/$account/developer/tokens/new" params={{ account }} size="sm">
+          Create another
+        </TextLink>
+      </TokenVariable>
     </>
   )
 }

@@ -46,7 +46,15 @@ export function bodyOf(type: MessageKind, { from, text, url, name, caption, ...d
   return { from, to, message: { type, media: { name, url, ...(hasCaption ? { caption } : {}) } } }
 }
 
-export const NO_TOKEN = 'Paste a token that may send messages, or create one.'
+const TOKEN_CHARACTERS = 42
+
+/** Why no call is made with it; null: it may be a token. */
+export function tokenFault(token: string | null): string | null {
+  if (!token) return 'Paste a token that may send messages, or create one.'
+  if (token.startsWith('nco_') && token.length < TOKEN_CHARACTERS)
+    return 'This is only the beginning of a token. Paste all of it.'
+  return null
+}
 
 /** What the endpoint would say of the body. Without a token it says nothing of it, so this is reported together with that. */
 export function faultsOf(body: Json): readonly { readonly field: string | null; readonly message: string }[] {

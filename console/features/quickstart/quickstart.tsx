@@ -11,6 +11,7 @@ import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { useSearchState } from '../../components/search-state.ts'
 import { useStoredSetting } from '../../components/stored-setting.ts'
+import { TokenVariable } from '../../components/token-variable.tsx'
 import { SentNote } from '../sandbox/sent-note.tsx'
 import { ComposeForm, type Sender } from './compose-form.tsx'
 import { type MessageKind, senderOf } from './draft.ts'
@@ -85,7 +86,7 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
               }}
             />
           </Paper>
-          <div role="status">{sent ? <SentNote key={sent.number} sent={sent} reason={composing.reason} /> : null}</div>
+          <div role="status">{sent ? <SentNote key={sent.number} sent={sent} /> : null}</div>
         </Stack>
       </Grid.Col>
       <Grid.Col span={{ base: 12, md: 6 }}>
@@ -111,12 +112,7 @@ function Workbench({ senders, endpoint }: { readonly senders: readonly Sender[];
               </Tabs.Panel>
             ))}
           </Tabs>
-          <Text size="sm" c="dimmed">
-            First put your token into an environment variable, so that no file holds it:{' '}
-            <Text span ff="monospace" size="sm">
-              export NUNCIO_TOKEN=nco_…
-            </Text>
-          </Text>
+          <TokenVariable />
           <Text size="sm">
             All fields and replies of the endpoint: <DocsLink page="api">API reference</DocsLink>. How Nuncio works:{' '}
             <DocsLink page="">documents</DocsLink>.

@@ -5,7 +5,7 @@ import { useAccount } from '../../components/account.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
 import { type SendReply, send } from '../sandbox/send-request.ts'
-import { bodyOf, type Draft, FIRST_DRAFT, faultsOf, type MessageKind, NO_TOKEN } from './draft.ts'
+import { bodyOf, type Draft, FIRST_DRAFT, faultsOf, type MessageKind, tokenFault } from './draft.ts'
 
 /** Errors by field. */
 type FieldProblems = Readonly<Record<string, string>>
@@ -14,6 +14,8 @@ interface SentOne {
   readonly number: number
   readonly to: string
   readonly reply: SendReply
+  /** What was sent, with which token. */
+  readonly call: string
 }
 
 export type Composing = ReturnType<typeof useComposing>
@@ -29,6 +31,7 @@ export function useComposing(type: MessageKind, from: string) {
   const [sent, setSent] = useState<SentOne | null>(null)
   const draft = { ...given, from }
   const body = bodyOf(type, draft)
+  const call = JSON.stringify([token, body])
 
   const show = (found: FieldProblems) => {
     setProblems(found)
@@ -36,11 +39,12 @@ export function useComposing(type: MessageKind, from: string) {
   }
   const submit = async () => {
     setProblem(null)
-    if (!token) return show({ token: NO_TOKEN, ...byField(faultsOf(body)) })
+    const fault = tokenFault(token)
+    if (!token || fault) return show({ token: fault ?? '', ...byField(faultsOf(body)) })
     setSending(true)
     try {
       const reply = await send(body, token)
-      setSent((last) => ({ number: (last?.number ?? 0) + 1, to: plainNumber(draft.to), reply }))
+      setSent((last) => ({ number: (last?.number ?? 0) + 1, to: plainNumber(draft.to), reply, call }))
       show(byField(reply.errors))
     } catch (cause) {
       setProblem(unreachable(cause))
@@ -55,8 +59,8 @@ export function useComposing(type: MessageKind, from: string) {
     token,
     isSending,
     problem,
-    sent,
-    reason: reasonOf(sent),
+    // Of a call that the form no longer shows, its reply would seem to be that of the next.
+    sent: sent?.call === call ? sent : null,
     submit,
     setToken: (text: string) => {
       setProblems(without('token'))
@@ -68,12 +72,6 @@ export function useComposing(type: MessageKind, from: string) {
     },
     problemAt: (field: string): string | null => problems[field] ?? null,
   }
-}
-
-/** What the reply says is wrong with the request as a whole, or with its token. */
-function reasonOf(sent: SentOne | null): string {
-  const errors = sent?.reply.errors.filter(({ field }) => field === null || field === 'x-api-key') ?? []
-  return errors.map(({ message }) => withoutMarks(message)).join(' ')
 }
 
 function byField(errors: SendReply['errors']): FieldProblems {

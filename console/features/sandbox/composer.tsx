@@ -12,7 +12,7 @@ import { SampleButton } from '../../components/sample-button.tsx'
 import { TokenField } from '../../components/token-field.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
-import { bodyOf, type Draft as Fields, faultsOf, type MessageKind, NO_TOKEN, TYPES } from '../quickstart/draft.ts'
+import { bodyOf, type Draft as Fields, faultsOf, type MessageKind, TYPES, tokenFault } from '../quickstart/draft.ts'
 import { type Json, SNIPPETS } from '../quickstart/snippets.ts'
 import classes from './sandbox.module.css'
 import { SEND_PATH, type SendReply, send } from './send-request.ts'
@@ -235,9 +235,10 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     const body = bodyOf(wanted.type, { ...wanted, from: connection.number })
     setReply(null)
     setUnreachable(false)
-    if (!token) {
+    const fault = tokenFault(token)
+    if (!token || fault) {
       setTokenShown(true)
-      setTokenError(NO_TOKEN)
+      setTokenError(fault)
       setReply({ status: 0, ids: [], text: '', errors: faultsOf(body) })
       tokenField.current?.focus()
       return
@@ -258,8 +259,6 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
       setSending(false)
     }
   }
-  const known = new Set(['to', 'message.message', 'message.media.url', 'message.media.name', 'message.media.caption'])
-  const elsewhere = reply?.errors.filter(({ field }) => field === null || !known.has(field)) ?? []
   return {
     draft,
     token,
@@ -271,9 +270,7 @@ function useComposing(connection: Sandbox, to: string | undefined, onSent: (reci
     sent,
     problem: isUnreachable
       ? 'The public endpoint cannot be reached. Check your network, or whether the service is running, and try again.'
-      : elsewhere.length > 0
-        ? withoutMarks(elsewhere.map(({ message }) => message).join(' '))
-        : null,
+      : null,
     fieldError: (field: string) => {
       const error = reply?.errors.find((one) => one.field === field)
       return error ? withoutMarks(error.message) : null

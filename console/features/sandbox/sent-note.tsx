@@ -8,6 +8,7 @@ import { TextLink } from '../../components/links.tsx'
 import { MaskedNumber } from '../../components/masked-number.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import { StateLabel } from '../../components/state-label.tsx'
+import { withoutMarks } from '../../components/without-marks.ts'
 import type { SendReply } from './send-request.ts'
 
 export interface Sent {
@@ -20,12 +21,9 @@ export interface Sent {
 export function SentNote({
   sent: { to, reply },
   isReplyShown = true,
-  reason = '',
 }: {
   readonly sent: Sent
   readonly isReplyShown?: boolean
-  /** Why it was not accepted, as far as no field says so. */
-  readonly reason?: string
 }) {
   const place = useRef<HTMLDivElement>(null)
   const id = reply.ids.at(-1)?.value
@@ -43,7 +41,7 @@ export function SentNote({
           <HttpStatus status={reply.status} isNamed />
           {id === undefined ? null : <Timeline id={id} isAccepted={reply.status === 200} />}
         </Group>
-        {reply.status === 200 ? null : <Text size="sm">Not accepted, so there is no message. {reason}</Text>}
+        {reply.status === 200 ? null : <Text size="sm">Not accepted, so there is no message. {reasonOf(reply)}</Text>}
         {isReplyShown ? (
           <>
             <CodeBlock
@@ -60,18 +58,26 @@ export function SentNote({
 
 function Timeline({ id, isAccepted }: { readonly id: string; readonly isAccepted: boolean }) {
   const { id: account } = useAccount()
-  const found = useApiQuery('showLogEntry', { params: { account, id } }, { enabled: isAccepted })
+  const found = useApiQuery('showLogEntry', { params: { account, id } })
   return (
     <>
       {found.data?.entry.state ? <StateLabel state={found.data.entry.state} /> : null}
-      <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }} size="sm">
-        Open in the API log
-      </TextLink>
-      {found.data ? (
+      {isAccepted || found.data ? (
+        <TextLink to="/a/$account/developer/logs/$id" params={{ account, id }} size="sm">
+          Open in the API log
+        </TextLink>
+      ) : found.error?.code === 'request_unknown' ? (
+        <Text size="sm">Not in the API log of this account</Text>
+      ) : null}
+      {found.data && isAccepted ? (
         <Text size="sm" w="100%" role="status">
           <Sentence text={[found.data.sentence, found.data.message?.cause].filter(Boolean).join(' ')} />
         </Text>
       ) : null}
     </>
   )
+}
+
+function reasonOf({ errors }: SendReply): string {
+  return errors.map(({ message }) => withoutMarks(message)).join(' ')
 }

@@ -6,7 +6,6 @@ import type { TokenRowReply, TokenUseReply } from '../../../src/contract/console
 import { nameActor } from '../../../src/format/name-actor.ts'
 import { type PagedRows, useApiPages, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { CopyButton } from '../../components/copy-button.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { localDateTime } from '../../components/instants.ts'
@@ -166,12 +165,7 @@ function columnsOf({ account, use, tab, made, onAsk }: Seen): readonly Column<To
       header: 'Token',
       hideBelow: 1200,
       card: 'hidden',
-      cell: (row) => (
-        <Group component="span" display="inline-flex" gap={2} wrap="nowrap">
-          <Code>{tokenStart(row.prefix)}</Code>
-          <CopyButton value={`nco_${row.prefix}`} label={`Copy the beginning of the token ${row.name}`} />
-        </Group>
-      ),
+      cell: (row) => <Code>{tokenStart(row.prefix)}</Code>,
     },
     { key: 'events', header: 'Events', width: 200, wraps: true, cell: (row) => <Events events={row.events} /> },
     { key: 'limits', header: 'Limits', hideBelow: 1200, cell: limitLabel },
