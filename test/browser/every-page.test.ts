@@ -48,7 +48,7 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
 
     it.each([
       ['/console/sign-in', 'Keep me signed in'],
-      ['/console/set-up/dead', 'This link does not work'],
+      ['/console/set-up/dead', 'Nuncio is set up already: sign in.'],
       ['/console/invitation/dead', 'This link does not work'],
       ['/console/reset-password/dead', 'This link does not work'],
     ])('%s has one heading and no barrier, light and dark, wide and on a phone', async (address, words) => {

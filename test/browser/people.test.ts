@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { CDPSession, Page } from '@playwright/test'
@@ -147,7 +147,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNo
     await page.waitForURL(/\/console\/a\/acc_/)
 
     await page.goto(link)
-    await page.getByText('This link does not work').waitFor()
+    await page.getByText('Nuncio is set up already: sign in.').waitFor()
+    assert.equal(existsSync(file), false)
   })
 })
 

@@ -93,7 +93,7 @@ const MEDIA_LABELS = {
   pending: 'Not fetched yet',
   ready: 'Fetched',
   failed: 'Could not be downloaded',
-  forgotten: 'No copy is kept: the message is finished',
+  forgotten: 'Download deleted: the message is finished',
 } as const
 
 /** `c` copies the main id. */

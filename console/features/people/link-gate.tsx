@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ReplyFor } from '../../api/call.ts'
+import { CallProblem } from '../../api/call-problem.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { TextLink } from '../../components/links.tsx'
 import { Gate } from './gate.tsx'
@@ -23,9 +24,11 @@ export function LinkGate({ kind, link, title, otherwise, about, children }: Link
     return (
       <Gate title={title}>
         <SignInNote problem={found.error} />
-        <Text size="sm" component="div">
-          {otherwise}
-        </Text>
+        {found.error instanceof CallProblem && found.error.code === 'people_exist' ? null : (
+          <Text size="sm" component="div">
+            {otherwise}
+          </Text>
+        )}
         <TextLink to="/sign-in">Go to sign-in</TextLink>
       </Gate>
     )

@@ -21,7 +21,7 @@ export function SetUp() {
       about={() => 'You are the first here. You become the owner; others you invite later.'}
       otherwise={
         <>
-          If no person has signed in yet, run <code>{commandLine`user setup-link`}</code> on the machine for a new link.
+          Run <code>{commandLine`user setup-link`}</code> on the machine for a new link.
         </>
       }
     >

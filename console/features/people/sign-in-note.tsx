@@ -10,6 +10,7 @@ const PLAIN = new Set([
   'ticket_dead',
   'passwords_busy',
   'link_dead',
+  'people_exist',
 ])
 
 /** The server's error message, with the request id only for errors that are in the log. */

@@ -229,7 +229,7 @@ describe('the body of a request that needs no session', () => {
     const [name, email, password] = ['名'.repeat(80), `${'a'.repeat(252)}@x`, '名'.repeat(1024)]
     const body = JSON.stringify({ link: 'x'.repeat(100), name, email, password })
 
-    assert.equal((await send('/links/set-up', body)).what, '404 link_dead')
+    assert.equal((await send('/links/set-up', body)).what, '409 people_exist')
   })
 
   it('is refused as unknown route where there is no route', async () => {

@@ -27,8 +27,8 @@ export interface ConsoleDeps {
   readonly channels: readonly ChannelDescription[]
   /** Asks networks and encrypts secrets. Its results are stored through `store`. */
   readonly connectionService: ConnectionService
-  /** The folder with the service's keys. */
-  readonly dataDir: string
+  /** Deletes the file with the setup link. */
+  readonly deleteSetupLink: () => Promise<void>
   readonly sandbox: SandboxShow
   /** Retention periods of the installation in days; 0: for ever. */
   readonly keeps: { readonly bodiesDays: number; readonly messagesDays: number; readonly auditDays: number }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, it, onTestFinished } from 'vitest'
 import { AdministrationWorld } from '../../../test/support/administration-world/open-administration-world.ts'
 import { createPeople } from '../../storage/queries/people/people.ts'
-import { printSetupLink } from './setup-link.ts'
+import { deleteSetupLink, printSetupLink } from './setup-link.ts'
 
 let world: AdministrationWorld
 
@@ -42,6 +42,16 @@ describe('the setup link of the first start', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600)
     const secret = link?.url?.split('/').at(-1) ?? ''
     assert.doesNotMatch(JSON.stringify(await world.all('select * from person_link')), new RegExp(secret))
+  })
+
+  it('is gone once it is deleted, also when it was before', async () => {
+    const dataDir = temporaryFolder()
+    await printSetupLink(createPeople(world.store), { dataDir, url: 'http://here', isQuiet: false, onError })
+
+    await deleteSetupLink(dataDir)
+    await deleteSetupLink(dataDir)
+
+    assert.equal(existsSync(join(dataDir, 'setup-link')), false)
   })
 
   it('is not made once there is a person, and the file goes', async () => {

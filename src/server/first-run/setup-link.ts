@@ -44,19 +44,28 @@ async function makeSetupLink(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,
   { dataDir, url, isQuiet }: SetupPlace,
 ): Promise<SetupLink | null> {
-  const file = join(dataDir, 'setup-link')
   // Deleted first, because the rights of a file are set only when it is made.
-  await rm(file, { force: true })
+  await deleteSetupLink(dataDir)
   if (await people.hasPeople()) return null
   if (isQuiet) return { url: null, file: null }
   const link = await createSetupLink(people, 'first start')
   if (link === null) return null
   const setupUrl = `${url}/console/set-up/${link}`
+  const file = fileIn(dataDir)
   const isWritten = await writeFile(file, `${setupUrl}\n`, { mode: 0o600, flag: 'wx' }).then(
     () => true,
     () => false,
   )
   return { url: setupUrl, file: isWritten ? file : null }
+}
+
+/** Once it was used, or a new one is made. */
+export async function deleteSetupLink(dataDir: string): Promise<void> {
+  await rm(fileIn(dataDir), { force: true })
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'setup-link')
 }
 
 export function warnOfSetupLink(logger: Logger, error: unknown): void {

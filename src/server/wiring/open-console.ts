@@ -14,6 +14,7 @@ import type { StorageError } from '../../core/ports/lanes.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import type { ConsoleSettings } from '../../http/console-api/console-parts.ts'
 import { openCopy } from '../../media/open-copy.ts'
+import { deleteSetupLink } from '../first-run/setup-link.ts'
 import { networkParts } from './network-parts.ts'
 import { type ConsoleStorage, openConsoleStore } from './open-console-store.ts'
 import { rangesOfWebhooks } from './operator-ranges.ts'
@@ -59,7 +60,7 @@ export async function openConsole({
         publicUrl: settings.publicUrl,
         readReported: createReadReported(channelState, clock),
       }),
-      dataDir: settings.dataDir,
+      deleteSetupLink: () => deleteSetupLink(settings.dataDir),
       sandbox: createSandboxShow(sandboxMediaFolder(settings), channelState(SANDBOX), clock),
       keeps: sweepTimesOf(settings),
       version: packageFile.version,

@@ -1,7 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { KNOWN_CHANNELS } from '../../../src/channels/registry.ts'
 import { createConnectionService } from '../../../src/connections/connection-service.ts'
 import type { CallOf, ConsoleRoute, ReplyOf, Role } from '../../../src/contract/console/route.ts'
@@ -186,7 +185,7 @@ export class ConsoleWorld extends AdministrationWorld {
           openSecrets: async () => testSecrets(),
           publicUrl: 'http://127.0.0.1:8080',
         }),
-        dataDir: tmpdir(),
+        deleteSetupLink: async () => undefined,
         sandbox: { commands: [], openCopy: async () => null, markRead: async () => {}, removeCopy: async () => {} },
         version: '0.0.0',
         mayUsePlainHttp: false,

@@ -27,6 +27,7 @@ export class Browser {
 /** The handlers of people over a database of their own, asked as if by browsers. */
 export class PeopleWorld extends AdministrationWorld {
   hasher = new PasswordHasher(CHEAP)
+  setupLinksDeleted = 0
   #deps: ConsoleDeps | null = null
 
   override async open(engine: EngineName): Promise<() => Promise<void>> {
@@ -38,6 +39,9 @@ export class PeopleWorld extends AdministrationWorld {
       publicUrl: 'https://console.example',
       isSecure: true,
       randomBytes,
+      deleteSetupLink: async () => {
+        this.setupLinksDeleted += 1
+      },
       secrets: testSecrets(),
     } as unknown as ConsoleDeps
     return close

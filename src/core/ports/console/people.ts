@@ -106,7 +106,7 @@ export interface Persons {
 
   /** How long it lives follows from its kind. A new link makes older ones for the same purpose useless: for the password of the same person, or for the same e-mail in the same account. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
   createPersonLink(link: NewLink, by: Actor): Promise<LinkView>
-  /** Null when it is unknown, used, withdrawn or too old, or its maker is no longer an owner. Which of these is not revealed. */
+  /** Null when it is unknown, used, withdrawn or too old, or its maker is no longer an owner. */
   findPersonLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>
   /** Makes the first person, owner of the first account, and returns their id. Refuses with `link_dead`. */
   setUp(sha256: Buffer, person: NewPerson, by: Actor): Promise<string>

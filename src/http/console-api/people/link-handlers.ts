@@ -27,6 +27,8 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       const passwordHash = await parts.hasher.hash(password)
       const by = unauthenticatedActor(context, { email, personId: null })
       const personId = await people.setUp(secretHash(link), { email, name, passwordHash }, by)
+      // What stays of it is useless, and goes at the next start.
+      await parts.deleteSetupLink().catch(() => undefined)
       await startSession(parts, context, { personId, proof: 'link', isKept: false })
       return DONE
     },
@@ -62,7 +64,10 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
 
 /** Checked before a password is hashed, so that requests without a valid link cost little. */
 async function findPersonLink({ store }: PeopleParts, kind: LinkView['kind'], link: string): Promise<LinkView> {
+  const isSetUp = kind === 'set-up'
+  if (isSetUp && (await store.people.hasPeople()))
+    throw new Refusal('people_exist', 'Nuncio is set up already: sign in.')
   const found = await store.people.findPersonLink(secretHash(link), kind)
-  if (!found) throw new Refusal('link_dead')
+  if (!found) throw new Refusal('link_dead', isSetUp ? 'This link is too old or incomplete.' : undefined)
   return found
 }

@@ -69,8 +69,9 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
     await world.people.createPersonLink({ kind: 'set-up', sha256: second, personId: null, invitation: null }, 'cli')
     await setUp(first)
 
-    await assert.rejects(setUp(first), { code: 'link_dead' })
-    await assert.rejects(setUp('another'), { code: 'link_dead' })
+    await assert.rejects(setUp(first), { code: 'people_exist', message: 'Nuncio is set up already: sign in.' })
+    await assert.rejects(setUp('another'), { code: 'people_exist' })
+    assert.equal(world.setupLinksDeleted, 1)
     await assert.rejects(link('set-up'), { code: 'people_exist' })
     assert.equal((await world.people.listPeople()).length, 1)
   })
@@ -79,7 +80,7 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
     const secret = await link('set-up')
     world.now += HOUR
 
-    await assert.rejects(setUp(secret), { code: 'link_dead' })
+    await assert.rejects(setUp(secret), { code: 'link_dead', message: 'This link is too old or incomplete.' })
   })
 
   it('is only one of two at the same time', async () => {
