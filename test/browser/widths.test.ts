@@ -117,6 +117,15 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     const refused = await post(await opened.createToken('refused'), '15550009999', { to: UNKNOWN })
     assert.equal(refused.status, 404)
     await expect(http).toHaveCount(1)
+
+    await page.setViewportSize(SMALLEST)
+    const shown = (text: string) =>
+      table
+        .getByRole('row')
+        .filter({ hasText: text })
+        .getByText(/^(?:200|404)$/)
+    await expect(shown('15550009999')).toBeVisible()
+    await expect(shown('Unconfirmed')).toBeHidden()
   })
 
   it.each([1280, 1440, 1920])('each row of the tokens and of the requests has one line at %i px', async (width) => {

@@ -91,6 +91,7 @@ const STATUS: Column<LogRow> = {
   header: 'HTTP',
   width: 64,
   hideBelow: 1200,
+  card: ({ status }) => (status === 200 ? 'hidden' : 'line'),
   cell: ({ status }) => (status === null ? null : <HttpStatus status={status} />),
 }
 
