@@ -72,12 +72,12 @@ describe('what needs attention', () => {
         ['alarm reports_missing con_1', 'No report came.', 'Check the callback address.'],
         [
           'number con_2 credentials_refused',
-          '15550001001: The network refuses the credentials of 15550001001. 2 messages wait.',
+          '15550001001: The network rejects the credentials of 15550001001. 2 messages wait.',
           'Enter valid credentials in the settings of the connection, then resume it. → nuncio connection resume 15550001001',
         ],
         [
           KEY,
-          '3 messages failed: Number refused',
+          '3 messages failed: Number rejected',
           'Check the number, and send a new message to the right one. → nuncio message list --state FAILED',
         ],
         [
@@ -116,9 +116,9 @@ describe('what needs attention', () => {
   })
 
   it.each([
-    ['FAILED', 1, '1 message failed: Number refused'],
-    ['FAILED', 1_200, '1,200 messages failed: Number refused'],
-    ['EXPIRED', 2, '2 messages expired: Number refused'],
+    ['FAILED', 1, '1 message failed: Number rejected'],
+    ['FAILED', 1_200, '1,200 messages failed: Number rejected'],
+    ['EXPIRED', 2, '2 messages expired: Number rejected'],
   ] as const)('says of messages in state %s how many: %i', async (state, count, title) => {
     const [item] = await find([], { groups: [{ ...FAILED, state, count }] })
 

@@ -69,7 +69,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     // By itself: the page is live.
     await expect(row(FINE)).toContainText(/Published|Delivered|Read/)
     await expect(row(REFUSED)).toContainText('Failed')
-    await expect(row(REFUSED)).toContainText('Number refused')
+    await expect(row(REFUSED)).toContainText('Number rejected')
     await expect(row(UNKNOWN)).toContainText('Unconfirmed')
     const refused = row(/Refused/)
     await expect(refused).toContainText('to: ')

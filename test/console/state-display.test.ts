@@ -85,7 +85,7 @@ describe('the badge of a number', () => {
     ['Sending', displayOfWait(null), 'moving', Send],
     ['Paced', of('pace', 'Paced'), 'moving', Hourglass],
     ['Paused', of('paused', 'Paused'), 'attend', CirclePause],
-    ['Needs you: Credentials refused', of('credentials_refused', 'Credentials refused'), 'attend', TriangleAlert],
+    ['Needs you: Credentials rejected', of('credentials_refused', 'Credentials rejected'), 'attend', TriangleAlert],
     ['Needs you', of('credentials_refused', ''), 'attend', TriangleAlert],
     ['No line to Meta', of('connection_away', 'No line to Meta'), 'attend', Hourglass],
     ['Ready', displayOfLane({ group: 'ready', wait: null }), 'sent', Check],

@@ -129,7 +129,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
 
     assert.deepEqual(linesOf(await page(refused.messageId)), [
       'Not sent.',
-      'The sandbox refuses 15550100001 for good.',
+      'The sandbox rejects 15550100001 for good.',
       'Check the number, and send a new message to the right one.',
     ])
     assert.deepEqual(linesOf(await page(broken.messageId)), [

@@ -63,7 +63,7 @@ describe('a connection that is proven', () => {
 
 describe('a connection that is not proven', () => {
   it.each<[string, Readonly<Record<string, string>>, string | null, RegExp]>([
-    ['a wrong token', { access_token: 'EAAG-quite-another-token' }, 'access_token', /refuses the access_token/],
+    ['a wrong token', { access_token: 'EAAG-quite-another-token' }, 'access_token', /rejects the access_token/],
     ['an unknown number', { phone_number_id: '999' }, 'phone_number_id', /no number with this phone_number_id/],
     [
       'an unknown business account',

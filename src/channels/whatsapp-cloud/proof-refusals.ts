@@ -39,7 +39,7 @@ export function refusalOf(error: GraphError, asked: Asked): Refusal {
     )
   if (code === 0 || code === 190)
     return notProven(
-      'Meta refuses the access_token: it is mistyped, has expired or was withdrawn, so make a new one for the system user.',
+      'Meta rejects the access_token: it is mistyped, has expired or was withdrawn, so make a new one for the system user.',
       'access_token',
     )
   if (meaning?.class === 'auth')
@@ -53,7 +53,7 @@ export function refusalOf(error: GraphError, asked: Asked): Refusal {
       `Meta could not answer just now, so nothing was changed; try again. It says: ${words}`,
     )
   if (meaning) return notProven(`${fillText(meaning.cause, {})} ${fillText(meaning.nextStep, {})}`, null)
-  return notProven(`Meta refuses to show the ${OBJECTS[asked]} of ${asked}. It says: ${words}`, asked)
+  return notProven(`Meta does not show the ${OBJECTS[asked]} of ${asked}. It says: ${words}`, asked)
 }
 
 /** There was no answer, or none that the Graph API gives. */

@@ -131,7 +131,7 @@ describe('new recipients of a WhatsApp Web number', () => {
     {
       title: 'nothing',
       answer: { isActive: false, until: null },
-      value: /^Held back until .+, because WhatsApp refused one: /,
+      value: /^Held back until .+, because WhatsApp rejected one: /,
     },
     {
       title: 'that there is a lock',

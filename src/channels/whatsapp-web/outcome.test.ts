@@ -120,7 +120,7 @@ describe('the outcome of a message', () => {
     assert.deepEqual([failure.class, failure.code, failure.retryAfterMs], expected)
     assert.equal(failure.suspectsNetwork, failure.code === 'busy')
     assert.ok(isReasonCode(failure.code))
-    assert.equal(failure.words, `WhatsApp refused it with error ${error}`)
+    assert.equal(failure.words, `WhatsApp rejected it with error ${error}`)
   })
 })
 

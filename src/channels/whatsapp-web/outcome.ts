@@ -47,7 +47,7 @@ export function failureOfStatus(status: SessionStatus, now: number): Failure {
     case 'client-refused':
       return {
         ...ofConnection('client_refused', PERSON_ACTS_MS),
-        words: `WhatsApp refused the login with code ${status.code}`,
+        words: `WhatsApp rejected the login with code ${status.code}`,
       }
     case 'not-installed':
       return ofConnection('channel_not_installed', ASK_OTHERS_MS)
@@ -108,7 +108,7 @@ export const THREAD_ENDED: Outcome = { kind: 'unknown', words: WITHOUT_ANSWER.cl
 
 function failureOfCode(error: string, facts: RefusalFacts): Failure {
   const { now, lockedUntil, isLockSaid, isKnown, inARow, recipientsInARow, timesTooFast, timesOfForm } = facts
-  const words = `WhatsApp refused it with error ${error}`
+  const words = `WhatsApp rejected it with error ${error}`
   switch (error) {
     case '463': {
       const lockMs = Math.max(SOON_MS, (lockedUntil ?? now) - now)

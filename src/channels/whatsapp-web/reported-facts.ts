@@ -33,7 +33,7 @@ export async function readReportedFacts({ memory, id, settings, now }: Reported)
 function lockText({ until, isSaid, isEndSaid }: Lock, now: Instant): string {
   const end = shortTime(until, now)
   if (isEndSaid) return `Locked by WhatsApp until ${end}`
-  const why = isSaid ? 'locks them without saying until when' : 'refused one'
+  const why = isSaid ? 'locks them without saying until when' : 'rejected one'
   return `Held back until ${end}, because WhatsApp ${why}`
 }
 

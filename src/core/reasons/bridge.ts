@@ -6,20 +6,20 @@ const OTHER_RECIPIENT = 'Check the number, and send a new message to the right o
 /** By the code that an adapter gives: for lists, what it means, and what to do. */
 const BRIDGE_CODES = {
   recipient_unknown: ['Recipient not known', 'The gateway does not know this recipient.', OTHER_RECIPIENT],
-  recipient_refused: ['Recipient refused', 'The gateway refuses this recipient for good.', OTHER_RECIPIENT],
+  recipient_refused: ['Recipient rejected', 'The gateway rejects this recipient for good.', OTHER_RECIPIENT],
   recipient_limit: [
     'Limit for this recipient',
     'The gateway takes no more for this recipient for a while.',
     TRIED_AGAIN,
   ],
   content_refused: [
-    'Content refused',
-    'The gateway refuses this content.',
+    'Content rejected',
+    'The gateway rejects this content.',
     'Change the content, and send a new message.',
   ],
   media_refused: [
-    'File refused by the gateway',
-    'The gateway refuses this file.',
+    'File rejected by the gateway',
+    'The gateway rejects this file.',
     'Send a file that it takes, in a new message: its words say which.',
   ],
   rate_limited: ['Slowed down by the gateway', 'The gateway asked for a slower pace.', TRIED_AGAIN],
@@ -30,13 +30,13 @@ const BRIDGE_CODES = {
     'You need not do anything: it goes on by itself. If it lasts, check that the gateway runs.',
   ],
   gateway_auth: [
-    'Gateway refuses the credentials',
-    'The gateway refuses the credentials of the adapter.',
+    'Gateway rejects the credentials',
+    'The gateway rejects the credentials of the adapter.',
     'Correct them where the adapter is started; sending goes on by itself.',
   ],
   gateway_setup: [
     'Gateway or adapter set up wrongly',
-    'The gateway refuses the request of the adapter: one of them is set up wrongly.',
+    'The gateway rejects the request of the adapter: one of them is set up wrongly.',
     'Correct the settings: its words say which. Sending then goes on by itself.',
   ],
   sender_offline: [
@@ -98,8 +98,8 @@ export const BRIDGE_REASONS: Readonly<Record<`bridge_${string}`, ReasonRow>> = {
     nextStep: 'Repair the adapter: it breaks its protocol. Ask the recipient what arrived.',
   },
   bridge_other: {
-    list: 'Refused by the adapter',
-    cause: 'The adapter refused it for a reason that this version of Nuncio does not know.',
+    list: 'Rejected by the adapter',
+    cause: 'The adapter rejected it for a reason that this version of Nuncio does not know.',
     nextStep: 'See the words of the adapter; then retry it.',
   },
   bridge_url_blocked: {

@@ -36,8 +36,8 @@ export const END_REASONS = {
     opens: 'recipients',
   },
   recipient_refused: {
-    list: 'Number refused',
-    cause: '{network} refuses {to} for good.',
+    list: 'Number rejected',
+    cause: '{network} rejects {to} for good.',
     nextStep: 'Check the number, and send a new message to the right one.',
     failsAgain: true,
   },
@@ -49,8 +49,8 @@ export const END_REASONS = {
     command: RETRY,
   },
   content_refused: {
-    list: 'Content refused',
-    cause: '{network} refuses this content.',
+    list: 'Content rejected',
+    cause: '{network} rejects this content.',
     nextStep: 'Change the content, and send a new message.',
     failsAgain: true,
   },
@@ -166,8 +166,8 @@ export const END_REASONS = {
         when: { fact: 'refusedN' },
         list: 'An earlier attempt unknown',
         cause: [
-          'Attempt {refusedN} was refused: {cause} But an earlier one may have arrived.',
-          'Attempt {refusedN} was refused, but an earlier one may have arrived.',
+          'Attempt {refusedN} was rejected: {cause} But an earlier one may have arrived.',
+          'Attempt {refusedN} was rejected, but an earlier one may have arrived.',
         ],
       },
       {

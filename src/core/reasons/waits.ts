@@ -111,8 +111,8 @@ export const WAIT_REASONS = {
     ],
   },
   credentials_refused: {
-    list: 'Credentials refused',
-    cause: '{network} refuses the credentials of {number}.',
+    list: 'Credentials rejected',
+    cause: '{network} rejects the credentials of {number}.',
     nextStep: 'Enter valid credentials in the settings of the connection, then resume it.',
     command: RESUME,
     ...SETTINGS,

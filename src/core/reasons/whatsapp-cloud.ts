@@ -6,7 +6,7 @@ import type { ReasonRow, ReasonText } from '../sentences/texts.ts'
  * (channels/whatsapp-cloud/outcome.ts).
  */
 export type WhatsAppCloudClass =
-  /** The credentials are refused: the lane stands still. */
+  /** The credentials are rejected: the lane stands still. */
   | 'auth'
   /** The number cannot send at all: the lane stands still. */
   | 'sender'
@@ -326,7 +326,7 @@ export const WHATSAPP_CLOUD_REASONS: Readonly<Record<`whatsapp_${string}`, Reaso
   ),
   whatsapp_unknown: {
     list: 'Meta: unknown code',
-    cause: 'Meta refused it with a code that this version of Nuncio does not know.',
+    cause: 'Meta rejected it with a code that this version of Nuncio does not know.',
     nextStep: 'See Meta’s words and its page “Error codes”; then retry it.',
   },
   whatsapp_pair_pace: {

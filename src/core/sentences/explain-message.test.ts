@@ -41,7 +41,7 @@ function explain({ isRemoved = false, ...facts }: Facts) {
 
 const COPY = { id: 'copy', state: 'READ', reason: null, words: null, by: 'channel' }
 const ASK = 'Ask 15550100000. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.'
-const REFUSED = 'The sandbox refuses 15550100000 for good.'
+const REFUSED = 'The sandbox rejects 15550100000 for good.'
 const REFUSED_STEP = 'Check the number, and send a new message to the right one.'
 const BLOCK = { by: 'cli', at: 0, why: null }
 
@@ -85,7 +85,7 @@ describe('what was done about a message', () => {
     const causeOf = (isRemoved: boolean) => explain({ resent, isRemoved }).cause
 
     assert.equal(causeOf(false), `${REFUSED} The command line sent it again. That message failed. ${REFUSED}`)
-    assert.match(causeOf(true) ?? '', /That message failed\. The network refuses 15550100000 for good\.$/)
+    assert.match(causeOf(true) ?? '', /That message failed\. The network rejects 15550100000 for good\.$/)
   })
 
   it.each([

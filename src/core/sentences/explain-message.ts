@@ -241,8 +241,8 @@ function reportedAfterRefusal(view: MessageTimeline): Partial<Lines> {
   const report = contraryArrival(view)
   if (report === null || mayHaveLeft(view.timeline)) return {}
   return {
-    list: 'Refused, yet reported',
-    cause: `${atStart(networkName(view.channel))} refused it, but also reported: ${report}. It is still to be sent.`,
+    list: 'Rejected, yet reported',
+    cause: `${atStart(networkName(view.channel))} rejected it, but also reported: ${report}. It is still to be sent.`,
     nextStep: `If ${recipientOf(view) ?? 'the recipient'} has it, cancel this one.`,
     command: commandLine`message cancel ID`,
     opens: null,

@@ -155,7 +155,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Not sent yet, after 1 attempt.',
-        'Meta refused it, but also reported: read, at 12:01 UTC. It is still to be sent.',
+        'Meta rejected it, but also reported: read, at 12:01 UTC. It is still to be sent.',
         'If 15551112222 has it, cancel this one.',
       ],
     ],
@@ -173,7 +173,7 @@ describe('a stranger learns from the log alone', () => {
       { message: { reason: 'recipient_refused' }, more: { repeatsWhatLeft: true } },
       [
         'Not sent.',
-        'The sandbox refuses 15551112222 for good.',
+        'The sandbox rejects 15551112222 for good.',
         'Check the number, and send a new message to the right one.',
       ],
     ],

@@ -17,7 +17,7 @@ describe('a stranger learns from the log alone', () => {
       { message: { reason: 'recipient_refused' } },
       [
         'Not sent.',
-        'The sandbox refuses 15551112222 for good.',
+        'The sandbox rejects 15551112222 for good.',
         'Check the number, and send a new message to the right one.',
       ],
     ],
@@ -93,7 +93,7 @@ describe('a stranger learns from the log alone', () => {
       },
       [
         'Nobody knows whether it arrived.',
-        'Attempt 2 was refused: The sandbox refuses 15551112222 for good. But an earlier one may have arrived.',
+        'Attempt 2 was rejected: The sandbox rejects 15551112222 for good. But an earlier one may have arrived.',
         ASK,
       ],
     ],

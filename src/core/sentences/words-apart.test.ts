@@ -12,7 +12,7 @@ describe('words that stand apart', () => {
     ['result_unknown', '(#1) An unknown error has occurred.', 'whatsapp-cloud', 'Meta said'],
     ['whatsapp_131026', '(131026) Message undeliverable', 'whatsapp-cloud', 'Meta said'],
     ['connection_away', 'Meta refused the connection', 'whatsapp-cloud', 'Nuncio noted'],
-    ['client_refused', 'WhatsApp refused the login with code 411', 'whatsapp-web', 'Nuncio noted'],
+    ['client_refused', 'WhatsApp rejected the login with code 411', 'whatsapp-web', 'Nuncio noted'],
     ['busy', 'the sandbox is busy', 'sandbox', 'The sandbox said'],
     ['bridge_other', 'no route', 'bridge', 'The adapter said'],
     ['result_unknown', 'The adapter does not know what became of it: 500', 'bridge', 'Nuncio noted'],

@@ -77,7 +77,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'For two minutes a connection has sent nothing, because its network cannot be reached, refuses its credentials or wants no more from it. It is tried again by itself.',
+      'For two minutes a connection has sent nothing, because its network cannot be reached, rejects its credentials or wants no more from it. It is tried again by itself.',
     nextStep: 'Check the connection.',
     command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,

@@ -166,7 +166,7 @@ export const METRICS = {
     title: 'Ended lines of linked devices',
   }),
   nuncio_network_refusals_total: counter({
-    help: 'Messages of linked devices that their network refused, by its code.',
+    help: 'Messages of linked devices that their network rejected, by its code.',
     labels: { code: refusalCodes },
     row: 'Attempts',
     title: 'Refusals by code',

@@ -117,7 +117,7 @@ function failureOf(end: Exclude<UploadEnd, { kind: 'uploaded' }>): Failure {
     case 'too-big':
       return { ...transient('media_too_big', 'The file is larger than WhatsApp takes.'), class: 'permanent' }
     case 'token-refused':
-      return { ...transient('network_error', 'WhatsApp refused the upload twice'), suspectsNetwork: true }
+      return { ...transient('network_error', 'WhatsApp rejected the upload twice'), suspectsNetwork: true }
     case 'unreachable':
       return { ...transient('network_error', end.words), suspectsNetwork: true }
   }

@@ -48,7 +48,7 @@ describe.each(ENGINES)('alarms in the console, on %s', (engine) => {
     )
     assert.equal(
       open.items[0]?.cause,
-      '15550001000 has sent nothing for 10 min. The network refuses the credentials of 15550001000. 41 messages wait on 15550001000, the oldest for 6 min.',
+      '15550001000 has sent nothing for 10 min. The network rejects the credentials of 15550001000. 41 messages wait on 15550001000, the oldest for 6 min.',
     )
     assert.equal(
       open.items[0]?.nextStep,

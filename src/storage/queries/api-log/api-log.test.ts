@@ -285,7 +285,7 @@ describe.each(ENGINES)('the API log of the console, on %s', (engine) => {
     assert.deepEqual(await both('100% UNDEL'), [refusedForEver.id])
     assert.deepEqual(await both('1__% undel'), [])
     assert.deepEqual(await both('recipient_REFUSED'), [refusedForEver.id])
-    assert.deepEqual(await both('refuses the recipient'), [refusedForEver.id])
+    assert.deepEqual(await both('rejects the recipient'), [refusedForEver.id])
     assert.deepEqual(await both('without spaces'), ['bad'])
     await world.database.rewriteMessage(refusedForEver.sequence, { words: 'ÜBERTRAGUNG abgelehnt' })
     assert.deepEqual(await both('ÜBERTRAGUNG'), [refusedForEver.id])
