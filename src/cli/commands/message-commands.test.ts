@@ -156,7 +156,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     )
     assert.match(stdout, /\nWhat to do: .*nuncio message resolve message-1 --arrived/)
     assert.match(stdout, /\n2026-01-15 12:00:00\.000 UTC {8}\+0 ms {2}Accepted \[request request-1\]\n/)
-    assert.match(stdout, /\+1\.0 s {2}Finished: nobody knows whether it arrived: Its result is unknown/)
+    assert.match(stdout, /\+1 s {2}Finished: nobody knows whether it arrived: Its result is unknown/)
   })
 
   it('reports a message that the network accepted and has said nothing about since, and what to check', async () => {
