@@ -84,6 +84,8 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await expect(page.getByRole('row', { name: /^webhook\.test Waiting Sending… 0/ })).toBeVisible()
     answer.resolve()
     await expect(page.getByRole('row', { name: /^webhook\.test Delivered HTTP 200 1/ })).toBeVisible()
+    // Read at once: its figures come with its rows.
+    assert.match(await page.locator('[data-fact="Last 24 hours"]').innerText(), /\n1 delivered$/)
     await receiver.close()
   })
 
@@ -91,6 +93,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     const { page } = opened
     const receiver = await openReceiver()
     await opened.visit('/developer/webhooks/new')
+    await page.getByText('At first, only what went wrong is chosen.').waitFor()
     await page.getByLabel('Address').fill(receiver.url)
     await page.getByLabel('Description').fill('The shop')
     await page.getByRole('checkbox', { name: 'All of Messages' }).check()

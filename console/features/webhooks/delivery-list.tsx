@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, Stack } from '@mantine/core'
 import { z } from 'zod'
 import { DELIVERY_STATES, type DeliveryRowReply, type WebhookReply } from '../../../src/contract/console/webhooks.ts'
-import { useApiMutation, useApiPages } from '../../api/queries.ts'
+import { type PagedRows, type Rows, useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -19,17 +19,28 @@ const search = z.object({
   kind: z.string().optional().catch(undefined),
 })
 
-export function DeliveryList({ webhook }: { readonly webhook: WebhookReply }) {
-  const { id: account, can } = useAccount()
-  const [{ state, kind }, change] = useSearchState(search)
-  const source = useApiPages(
+/** The deliveries that the address asks for, and with them the webhook. */
+export function useDeliveries(id: string): PagedRows<'listDeliveries'> {
+  const { id: account } = useAccount()
+  const [{ state, kind }] = useSearchState(search)
+  return useApiPages(
     'listDeliveries',
     (after) => ({
-      params: { account, id: webhook.id },
+      params: { account, id },
       query: { ...(state && { state }), ...(kind && { kind }), ...(after !== undefined && { after }) },
     }),
     { everyMs: ({ items }) => (items.some(({ isBeingSent }) => isBeingSent) ? SENDING_EVERY_MS : null) },
   )
+}
+
+interface DeliveryListProps {
+  readonly webhook: WebhookReply
+  readonly source: Rows<DeliveryRowReply>
+}
+
+export function DeliveryList({ webhook, source }: DeliveryListProps) {
+  const { id: account, can } = useAccount()
+  const [{ state, kind }, change] = useSearchState(search)
   const isFiltered = state !== undefined || kind !== undefined
   return (
     <Stack gap="xs">

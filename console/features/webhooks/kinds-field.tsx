@@ -11,16 +11,18 @@ interface KindsFieldProps {
   readonly value: readonly string[]
   readonly onChange: (kinds: string[]) => void
   readonly error?: ReactNode
+  readonly note?: string | undefined
 }
 
 /** The kinds of notices that a webhook receives, by group. */
-export function KindsField({ offered, value, onChange, error }: KindsFieldProps) {
+export function KindsField({ offered, value, onChange, error, note }: KindsFieldProps) {
   const choices = offered
     .filter(({ isWantable }) => isWantable)
     .map(({ kind, group, sentence }) => ({ name: kind, group: titled(group), label: kind, description: sentence }))
   return (
     <Fieldset legend="Notices" data-path="kinds" tabIndex={-1}>
       <Stack gap="sm">
+        {note ? <Text size="sm">{note}</Text> : null}
         <ChoiceGroups offered={choices} value={value} onChange={onChange} />
         {error ? (
           <Text size="sm" c="var(--mantine-color-error)" role="alert">

@@ -32,6 +32,7 @@ export function NewWebhook() {
           <WebhookForm
             initial={{ url: '', description: '', kinds: FIRST_KINDS }}
             submitLabel="Add webhook"
+            note="At first, only what went wrong is chosen."
             onSubmit={(body) => create.mutateAsync({ params: { account }, body }).then(setShown)}
             onCancel={toList}
           />

@@ -9,12 +9,14 @@ import { KindsField } from './kinds-field.tsx'
 interface WebhookFormProps {
   readonly initial: Form
   readonly submitLabel: string
+  /** About the notices that are chosen at first. */
+  readonly note?: string
   readonly onSubmit: (body: Form) => Promise<unknown>
   readonly onCancel: () => void
 }
 
 /** The form for new and for existing webhooks. */
-export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: WebhookFormProps) {
+export function WebhookForm({ initial, submitLabel, note, onSubmit, onCancel }: WebhookFormProps) {
   const { id: account } = useAccount()
   const offer = useApiQuery('describeNotices', { params: { account } }, { isLive: false })
   const form = useFormOf(webhookForm, initial)
@@ -42,6 +44,7 @@ export function WebhookForm({ initial, submitLabel, onSubmit, onCancel }: Webhoo
           offered={offer.data?.kinds ?? []}
           value={form.values.kinds}
           error={form.errors['kinds']}
+          note={note}
           onChange={(kinds) => form.setFieldValue('kinds', kinds)}
         />
         {form.problem ? <ProblemNote problem={form.problem} title="This was not saved" /> : null}

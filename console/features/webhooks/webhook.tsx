@@ -4,7 +4,7 @@ import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { nameActor } from '../../../src/format/name-actor.ts'
-import { useApiMutation, useApiQuery } from '../../api/queries.ts'
+import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { localDateTime } from '../../components/instants.ts'
@@ -12,47 +12,43 @@ import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
-import { DeliveryList } from './delivery-list.tsx'
+import { DeliveryList, useDeliveries } from './delivery-list.tsx'
 import { WebhookActions } from './webhook-actions.tsx'
 import { WebhookBadge } from './webhook-badges.tsx'
 import { WebhookForm } from './webhook-form.tsx'
 import { failingText, lastDayLabel, retriesText } from './webhook-labels.ts'
 
-const EVERY_MS = 5_000
-
 export function Webhook() {
   const { id = '' } = useParams({ strict: false })
   const { id: account } = useAccount()
   const [isEditing, setEditing] = useState(false)
-  const webhook = useApiQuery('readWebhook', { params: { account, id } }, { everyMs: EVERY_MS })
+  const deliveries = useDeliveries(id)
+  // In one reply, so that its figures and its rows say the same.
+  const webhook = deliveries.pages.map((page) => page.webhook).find((one) => one.id === id)
   return (
     <Page
       title="Webhook"
-      detail={webhook.data?.url}
+      detail={webhook?.url}
       back={
         <TextLink to="/a/$account/developer/webhooks" params={{ account }} size="sm" data-alone>
           Webhooks
         </TextLink>
       }
-      actions={webhook.data ? <WebhookActions webhook={webhook.data} onEdit={() => setEditing(true)} /> : null}
+      actions={webhook ? <WebhookActions webhook={webhook} onEdit={() => setEditing(true)} /> : null}
     >
-      {webhook.error && !webhook.data ? (
-        <ProblemNote
-          problem={webhook.error}
-          title="This webhook could not be loaded"
-          onRetry={() => void webhook.refetch()}
-        />
-      ) : webhook.data ? (
+      {deliveries.problem && !webhook ? (
+        <ProblemNote problem={deliveries.problem} title="This webhook could not be loaded" onRetry={deliveries.retry} />
+      ) : webhook ? (
         <>
-          <Notes webhook={webhook.data} />
-          <WebhookFacts webhook={webhook.data} />
+          <Notes webhook={webhook} />
+          <WebhookFacts webhook={webhook} />
           <Stack gap="sm" component="section" aria-labelledby="deliveries">
             <Title order={2} id="deliveries">
               Deliveries
             </Title>
-            <DeliveryList webhook={webhook.data} />
+            <DeliveryList webhook={webhook} source={deliveries} />
           </Stack>
-          <EditDialog webhook={webhook.data} isOpen={isEditing} onClose={() => setEditing(false)} />
+          <EditDialog webhook={webhook} isOpen={isEditing} onClose={() => setEditing(false)} />
         </>
       ) : null}
     </Page>

@@ -187,7 +187,8 @@ export const webhookRoutes = {
       kind: z.string().max(100).optional(),
       after: z.string().max(100).optional(),
     }),
-    reply: page(delivery),
+    /** With the webhook, whose figures count these rows. */
+    reply: page(delivery).extend({ webhook }),
   }),
   readDelivery: consoleRoute({
     method: 'GET',

@@ -55,7 +55,7 @@ export const NOTIFICATION_KINDS = {
   'message.published': {
     group: 'messages',
     sentence:
-      'The network took a message. A reason says where that is known otherwise than from its answer: from evidence that came later (evidence_found) or a person’s word (marked_arrived); or that the message may have been sent twice (possible_duplicate).',
+      'The network accepted a message. A reason stands with it only if this became known later (evidence_found), a person said so (marked_arrived), or it may have been sent twice (possible_duplicate).',
     example: { ...MESSAGE, state: 'PUBLISHED' },
   },
   'message.delivered': {

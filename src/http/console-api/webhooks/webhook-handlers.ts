@@ -51,7 +51,8 @@ function viewing({
       // An unknown kind has no deliveries. It is ignored, because a link may contain anything.
       const filter = { state, kind: kind !== null && isNotificationKind(kind) ? kind : null, after }
       const { items, next } = await webhooks.listDeliveries({ accountId, id }, filter)
-      return { items: items.map((row) => presentRow(row, now)), next }
+      const webhook = presentWebhook(await webhooks.readWebhook({ accountId, id }))
+      return { items: items.map((row) => presentRow(row, now)), next, webhook }
     },
     async readDelivery({ params: { id, position } }, { accountId, now }) {
       return presentDelivery(await webhooks.readDelivery({ accountId, id }, position), now)
