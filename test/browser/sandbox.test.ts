@@ -58,7 +58,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
 
     const [text, picture, document] = await page.locator('article').all()
     assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
-    assert.match((await picture?.innerText()) ?? '', /A caption/)
+    assert.match((await picture?.innerText()) ?? '', /a\.png\s+A caption/)
+    // Neither wider nor narrower than its picture is shown.
+    assert.equal(Math.round((await picture?.boundingBox())?.width ?? 0), 320 + 2 * 12 + 2)
     assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 bytes/)
     assert.equal(await page.evaluate(`${PICTURE}.decode().then(() => ${PICTURE}.naturalWidth)`), 1)
     const download = page.waitForEvent('download')

@@ -34,16 +34,19 @@ export function MediaView({ delivery, media, connection }: MediaViewProps) {
       () => setCopy('unplayable'),
     )
   const shared = { src: source, onError, className: classes[kind] ?? '' }
-  if (kind === 'picture') return <img {...shared} alt={media.caption ?? media.name} loading="lazy" />
   // There are no subtitles for received files; the name describes them.
-  if (kind === 'film') {
-    return <video {...shared} controls preload="metadata" aria-label={media.name} />
-  }
-  // Wide enough for its bar of time, in the narrowest bubble too.
+  const player = { ...shared, controls: true, preload: 'metadata', 'aria-label': media.name } as const
   return (
     <>
-      <audio {...shared} controls preload="metadata" aria-label={media.name} style={{ width: 260, maxWidth: '100%' }} />
-      <Text size="sm" className={classes['words'] ?? ''}>
+      {kind === 'picture' ? (
+        <img {...shared} alt={media.caption ?? media.name} loading="lazy" />
+      ) : kind === 'film' ? (
+        <video {...player} />
+      ) : (
+        // Wide enough for its bar of time, in the narrowest bubble too.
+        <audio {...player} style={{ width: 260, maxWidth: '100%' }} />
+      )}
+      <Text size="sm" c="dimmed" className={classes['words'] ?? ''}>
         {media.name}
       </Text>
     </>
