@@ -7,7 +7,9 @@ import type { LiveStatus, LiveStream } from '../../console/api/live.ts'
 import { AwayBanner, LiveSwitch } from '../../console/components/live-status.tsx'
 import { LiveContext } from '../../console/components/use-live.ts'
 import { useNow } from '../../console/components/use-now.ts'
+import { logSearch } from '../../console/features/logs/log-search.ts'
 import { RowResult } from '../../console/features/logs/row-result.tsx'
+import { useLogFilter } from '../../console/features/logs/use-log-filter.ts'
 
 describe('a page while the service does not answer', () => {
   beforeEach(() => {
@@ -32,6 +34,16 @@ describe('a page while the service does not answer', () => {
 
     assert.match(live ?? '', />Asking what became of it</)
     assert.match(offline ?? '', />Asking what became of it, goes on \d\d:\d\d:00 at the latest</)
+  })
+
+  it('asks the log for what it has shown last, of which the rows are still kept', () => {
+    const since = (status: LiveStatus) => Number(rendered(FilteredSince, status))
+    const before = since({ state: 'live', lostAt: null })
+    vi.setSystemTime(690_000)
+    const offline = since({ state: 'offline', lostAt: 630_000 })
+    const again = since({ state: 'live', lostAt: null })
+
+    assert.deepEqual([offline, again], [before, before + 600_000])
   })
 
   it('says since when above what it shows, and only then', () => {
@@ -63,6 +75,7 @@ const ALL: readonly LiveStatus[] = [
 ]
 
 const Now = () => useNow()
+const FilteredSince = () => useLogFilter(logSearch.parse({})).since
 
 function rendered(component: () => React.ReactNode, status: LiveStatus): string {
   const stream = { subscribe: () => () => {}, status: () => status } as unknown as LiveStream

@@ -1,8 +1,8 @@
-import { useMemo } from 'react'
 import type { LogCounts } from '../../../src/contract/console/log.ts'
 import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { countedFilter, type LogSearch, rangeOf, toFilter } from './log-search.ts'
+import { countedFilter, type LogSearch, rangeOf } from './log-search.ts'
+import { useLogFilter } from './use-log-filter.ts'
 
 const COUNTED_EVERY_MS = 10_000
 
@@ -10,9 +10,7 @@ const COUNTED_EVERY_MS = 10_000
 export function useLogCounts(search: LogSearch): LogCounts | null {
   const { id: account } = useAccount()
   const counted = countedFilter(search)
-  const key = JSON.stringify(counted)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
-  const filter = useMemo(() => toFilter(counted, Date.now()), [key])
+  const filter = useLogFilter(counted)
   const hasBegin = rangeOf(counted) !== 'all' && filter.since !== undefined
   const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
   const asked = useApiQuery(

@@ -1,9 +1,10 @@
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { LogRow } from '../../../src/contract/console/log.ts'
 import type { InputFor } from '../../api/call.ts'
 import { type PagedRows, type Rows, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { type LogSearch, toFilter } from './log-search.ts'
+import type { LogSearch } from './log-search.ts'
+import { useLogFilter } from './use-log-filter.ts'
 
 const PAGE_ROWS = 50
 
@@ -22,8 +23,7 @@ interface LogRows {
 export function useLogRows(search: LogSearch): LogRows {
   const { id: account } = useAccount()
   const key = JSON.stringify(search)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
-  const filter = useMemo(() => toFilter(search, Date.now()), [key])
+  const filter = useLogFilter(search)
   const pages: PagedRows<'listLog'> = useApiPages('listLog', (cursor) => logInput(account, filter, cursor))
   const [goal, setGoal] = useState({ key, rows: PAGE_ROWS })
   const rows = goal.key === key ? goal.rows : PAGE_ROWS
@@ -49,7 +49,7 @@ export function useLogRows(search: LogSearch): LogRows {
 
 function logInput(
   account: string,
-  filter: ReturnType<typeof toFilter>,
+  filter: ReturnType<typeof useLogFilter>,
   cursor: string | undefined,
 ): InputFor<'listLog'> {
   const given = { ...filter, limit: PAGE_ROWS, cursor }

@@ -1,0 +1,20 @@
+import { useMemo } from 'react'
+import { useLive } from '../../components/use-live.ts'
+import { type LogSearch, toFilter } from './log-search.ts'
+
+type LogFilter = ReturnType<typeof toFilter>
+
+/** The last query of each search. */
+const asked = new Map<string, LogFilter>()
+
+/** The query to the server. Its range begins when the page is opened, unless only the rows of the last time can be shown. */
+export function useLogFilter(search: LogSearch): LogFilter {
+  const isLost = useLive().lostAt !== null
+  const key = JSON.stringify(search)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the search by its content, and its time once for each
+  return useMemo(() => {
+    const filter = (isLost ? asked.get(key) : undefined) ?? toFilter(search, Date.now())
+    asked.set(key, filter)
+    return filter
+  }, [key])
+}
