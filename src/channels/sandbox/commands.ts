@@ -45,7 +45,7 @@ export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMM
 /** What the sandbox says where it fails as its recipient asks. */
 export function failureWords(command: SandboxCommand): string {
   const happens = Object.values(SANDBOX_COMMANDS).find((one) => one.command === command)?.happens
-  return `a test number: ${happens}`
+  return `a test number: ${happens ?? command}`
 }
 
 export function commandOf(recipient: string): SandboxCommand | null {
