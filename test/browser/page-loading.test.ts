@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { Page } from '@playwright/test'
 import { afterAll, beforeAll, beforeEach, describe, it } from 'vitest'
+import { createToken } from '../../src/core/token/token-format.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { whyNoBrowser } from '../support/browser/chromium.ts'
 import { expect } from '../support/browser/expect.ts'
@@ -64,7 +66,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     // On a phone, too.
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('alert').getByText('The service does not answer').waitFor()
-    await page.getByLabel('API token', { exact: true }).fill('nco_any')
+    await page.getByLabel('API token', { exact: true }).fill(createToken(randomBytes))
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText('The public endpoint cannot be reached.').waitFor()
     const whileAway = await page.getByLabel('Text', { exact: true }).last().inputValue()
