@@ -134,7 +134,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     ])
     assert.deepEqual(linesOf(await page(broken.messageId)), [
       'Nobody knows whether it arrived.',
-      'The sandbox broke the connection, as 15550100003 asks for.',
+      '15550100003 is a test number: the connection breaks.',
       'Ask 15550100003. Then choose “It arrived” or “Send again”; if it did arrive, they get it twice.',
     ])
     assert.deepEqual(linesOf(await page(file.messageId)), [
@@ -171,7 +171,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.deepEqual(busy.slice(1), ['The sandbox was busy twice.', NO_ACTION])
     assert.deepEqual(gone.slice(0, 2), [
       'Nobody knows whether it arrived.',
-      'The sandbox broke the connection, as 15550100004 asks for.',
+      '15550100004 is a test number: the connection breaks.',
     ])
     assert.match(slow[1] ?? '', /^The sandbox took 5\.\d s to answer\.$/)
     assert.match(away[0] ?? '', /^Sent at the second attempt: the sandbox accepted it 10 s after the request\.$/)
