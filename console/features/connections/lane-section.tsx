@@ -231,7 +231,7 @@ function When({ message }: { readonly message: WaitingMessage }) {
   const text = waitText(message, useNow())
   if (text !== null)
     return (
-      <GroupLabel group="closed" icon={behind === null ? Hourglass : CornerDownRight} isPlain>
+      <GroupLabel group="moving" icon={behind === null ? Hourglass : CornerDownRight} isPlain>
         <span title={wait?.sentence}>{text}</span>
       </GroupLabel>
     )

@@ -56,7 +56,7 @@ const COLUMNS: readonly Column<ConnectionTemplateView>[] = [
     key: 'status',
     header: 'State at Meta',
     card: 'aside',
-    cell: ({ status }) => <GroupLabel group={status === 'APPROVED' ? 'sent' : 'attend'}>{status}</GroupLabel>,
+    cell: ({ status }) => <GroupLabel group={status === 'APPROVED' ? 'sent' : 'attend'}>{wordsOf(status)}</GroupLabel>,
   },
   {
     key: 'text',
@@ -73,6 +73,11 @@ const COLUMNS: readonly Column<ConnectionTemplateView>[] = [
     cell: ({ fits, why }) => (fits === null ? why : <Code>{fits}</Code>),
   },
 ]
+
+/** Such as “In appeal” of IN_APPEAL. */
+function wordsOf(status: string): string {
+  return status.charAt(0) + status.slice(1).toLowerCase().replaceAll('_', ' ')
+}
 
 function Templates({ source }: { readonly source: Rows<ConnectionTemplateView> }) {
   return (

@@ -23,7 +23,7 @@ describe('a connection that is proven', () => {
       [
         ['Name', 'Nuncio Test', 'plain'],
         ['Number', '+15550001000', 'plain'],
-        ['Quality', 'YELLOW', 'warning'],
+        ['Quality', 'Medium', 'warning'],
         ['Throughput', '1000 messages a second', 'plain'],
       ],
     )

@@ -221,16 +221,21 @@ function proveTemplates(
 }
 
 function factsOf(response: unknown): readonly ConnectionFact[] {
-  const quality = textOf(response, 'quality_rating') || 'UNKNOWN'
+  const [quality, tone] = QUALITIES[textOf(response, 'quality_rating')] ?? ['Not known yet', 'plain']
   return [
     { label: 'Name', value: textOf(response, 'verified_name') || 'none', tone: 'plain' },
     { label: 'Number', value: textOf(response, 'display_phone_number'), tone: 'plain' },
-    { label: 'Quality', value: quality, tone: QUALITY_TONES[quality] ?? 'plain' },
+    { label: 'Quality', value: quality, tone },
     { label: 'Throughput', value: `${throughputOf(response)} messages a second`, tone: 'plain' },
   ]
 }
 
-const QUALITY_TONES: Readonly<Record<string, ConnectionFact['tone']>> = { GREEN: 'good', YELLOW: 'warning', RED: 'bad' }
+/** Meta's values, with the words of its own WhatsApp Manager. It has no rating of a number that has hardly sent. */
+const QUALITIES: Readonly<Record<string, readonly [words: string, tone: ConnectionFact['tone']]>> = {
+  GREEN: ['High', 'good'],
+  YELLOW: ['Medium', 'warning'],
+  RED: ['Low', 'bad'],
+}
 
 function templatesFact(views: readonly TemplateView[]): ConnectionFact {
   const usable = views.filter(({ fits }) => fits !== null).length

@@ -96,7 +96,7 @@ describe.each(ENGINES)('connections of WhatsApp Cloud at the command line, on %s
     assert.equal(added.stderr, '')
     assert.match(added.stdout, /^Connected 15550001000 \(whatsapp-cloud\) for the account “Acme”\.\n/)
     assert.match(added.stdout, /Name +Nuncio Test\n/)
-    assert.match(added.stdout, /Quality +YELLOW {2}\(!\)\n/)
+    assert.match(added.stdout, /Quality +Medium {2}\(!\)\n/)
     assert.match(added.stdout, /Throughput +80 messages a second\n/)
     assert.match(added.stdout, /Callback URL {2}https:\/\/nuncio\.example\/channels\/whatsapp-cloud\/[0-9A-Za-z]{22}\n/)
     assert.match(added.stdout, /Verify token {2}the one you gave as verify_token\n/)
