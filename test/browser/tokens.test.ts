@@ -30,7 +30,7 @@ async function send(token: string): Promise<number> {
 /** Creates a token through the form, and returns it. */
 async function create(name: string): Promise<string> {
   await opened.visit(`${LIST}/new?name=${name}`)
-  await page.getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('button', { name: 'Create API Token' }).click()
   const token = await shownToken()
   await page.getByRole('button', { name: 'Copy token' }).click()
   await page.getByRole('button', { name: 'Done' }).click()
@@ -65,7 +65,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Create API Token')
     await page.getByLabel('API key name').fill('web-shop')
     await expect(page.getByText(/Expires on .*, in 90 days\./)).toBeVisible()
-    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Create API Token' }).click()
     const token = await shownToken()
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
     const code = page.locator('[role="dialog"] pre').last()
@@ -113,7 +113,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
   it('are forgotten by this tab once they are deleted', async () => {
     await opened.visit(`${LIST}/new`)
     await page.getByLabel('API key name').fill('till')
-    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Create API Token' }).click()
     const token = await shownToken()
     await page.getByRole('button', { name: 'Copy token' }).click()
     await page.getByRole('button', { name: 'Done' }).click()
@@ -176,17 +176,17 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByText('It can do nothing')).toBeVisible()
     await page.getByRole('button', { name: 'Limits (optional)' }).click()
     await page.getByLabel('Source addresses').fill('the office')
-    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Create API Token' }).click()
     await expect(page.getByText('is no address range')).toBeVisible()
     await expect(page.getByLabel('Source addresses')).toBeFocused()
     assert.deepEqual(await opened.axe(), [])
 
     await page.getByLabel('Source addresses').fill('10.0.0.0/8')
-    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Create API Token' }).click()
     await expect(page.getByText('There is a token named “first token” already')).toBeVisible()
     await expect(page.getByLabel('API key name')).toBeFocused()
     await page.getByLabel('API key name').fill(' ')
-    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Create API Token' }).click()
     await expect(page.getByText('The name of a token must not be empty.')).toBeVisible()
   })
 

@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
       await page.getByRole('link', { name: 'Create API Token' }).first().click()
       await page.getByLabel('API key name').fill('shop')
-      await page.getByRole('button', { name: 'Create token' }).click()
+      await page.getByRole('button', { name: 'Create API Token' }).click()
       const token = await page.getByRole('group', { name: 'The token' }).innerText()
       const accepted = await send(opened, token)
       assert.equal(accepted.status, 200)

@@ -1,4 +1,5 @@
 import { Button, Group, Kbd, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { Search, SlidersHorizontal } from 'lucide-react'
 import { cloneElement, type SubmitEvent, Suspense, useState } from 'react'
 import { useAccount } from '../../components/account.tsx'
@@ -21,6 +22,7 @@ export function LogFilters({ search, change }: FiltersProps) {
 /** One field for numbers, ids and texts of errors. */
 function SearchBox({ search, change }: FiltersProps) {
   const { can } = useAccount()
+  const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const [words, setText] = useState(wordsOf(search))
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
@@ -33,7 +35,7 @@ function SearchBox({ search, change }: FiltersProps) {
     <form onSubmit={submit} noValidate style={{ flex: '1 1 200px' }} data-filters>
       <TextInput
         aria-label="Search by number, id, error or HTTP status"
-        placeholder="Number, text, id, error or status"
+        placeholder={isPhone ? 'Search' : 'Number, text, id, error or status'}
         value={words}
         maxLength={200}
         onChange={(event) => setText(event.currentTarget.value)}

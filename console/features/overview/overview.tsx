@@ -66,13 +66,10 @@ export function Overview() {
         />
       ) : null}
       {seen ? (
-        <>
+        // All at once: steps that come later would move what is read.
+        <Suspense>
           <HoldBanner hold={seen.hold} />
-          {seen.firstSteps === null ? null : (
-            <Suspense>
-              <FirstSteps steps={seen.firstSteps} />
-            </Suspense>
-          )}
+          {seen.firstSteps === null ? null : <FirstSteps steps={seen.firstSteps} />}
           <NeedsAttention isQuiet={seen.firstSteps !== null} />
           <Tiles seen={seen} />
           <ResultChart
@@ -85,7 +82,7 @@ export function Overview() {
               <WaitingLanes source={rowsOf(asked, ({ lanes }) => lanes)} furtherLanes={seen.furtherLanes} />
             </Suspense>
           )}
-        </>
+        </Suspense>
       ) : asked.isPending && isSlow ? (
         <Stack aria-busy="true">
           <Skeleton h={160} />

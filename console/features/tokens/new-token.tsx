@@ -114,7 +114,7 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
               Cancel
             </ButtonLink>
             <Button type="submit" loading={create.isPending}>
-              Create token
+              Create API Token
             </Button>
           </Group>
         </Stack>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
+import { Alert, Button, Code, Group, Stack, Tabs, Text } from '@mantine/core'
 import { Download, TriangleAlert } from 'lucide-react'
 import type { ShownTokenReply } from '../../../src/contract/console/tokens.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -44,7 +44,9 @@ function Shown({ shown, endpoint, numbers, onTaken, onClose }: ShownProps) {
       <Text size="sm">
         It is shown only now: copy it and keep it secret. It cannot be shown later, because only a hash of it is kept.
       </Text>
-      <CodeBlock code={token} label="The token" onCopied={onTaken} />
+      <Code block role="group" aria-label="The token" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {token}
+      </Code>
       <Group gap="sm">
         <CopyButton value={token} label="Copy token" isWide onCopied={onTaken} />
         <Button
