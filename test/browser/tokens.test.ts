@@ -68,6 +68,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await page.getByRole('button', { name: 'Create API Token' }).click()
     const token = await shownToken()
     assert.match(token, /^nco_[0-9A-Za-z]{38}$/)
+    assert.equal(await page.getByRole('button', { name: /^Copy.* token$/i }).count(), 1)
     const code = page.locator('[role="dialog"] pre').last()
     assert.ok(await code.evaluate((one) => one.scrollWidth <= one.clientWidth), 'a line runs past the edge')
     await expect(page.getByRole('group', { name: 'A first message with curl' })).toContainText('"from": "15550001000"')
