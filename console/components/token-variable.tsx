@@ -6,7 +6,7 @@ export function TokenVariable({ children }: { readonly children?: ReactNode }) {
   return (
     <Text size="sm" c="dimmed">
       First put your token into an environment variable, so that no file holds it:{' '}
-      <Code>export NUNCIO_TOKEN=nco_…</Code> {children}
+      <Code style={{ whiteSpace: 'nowrap' }}>export NUNCIO_TOKEN=nco_…</Code> {children}
     </Text>
   )
 }

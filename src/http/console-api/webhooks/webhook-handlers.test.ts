@@ -56,7 +56,7 @@ describe('a webhook', () => {
       webhookRanges: { allowed: [], refused: [] },
       randomBytes,
     } as never)
-    const body = { url: 'http://10.0.0.1/hook', description: 'x'.repeat(121), kinds: [] }
+    const body = { url: 'http://10.0.0.1/hook', description: 'two\nlines', kinds: [] }
     const asked = { params: { account: 'acc_1', id: 'whk_1' }, query: {}, body } as never
     const errors = [await refusalOf(handlers.createWebhook(asked, {} as never))]
     errors.push(await refusalOf(handlers.changeWebhook(asked, {} as never)))
