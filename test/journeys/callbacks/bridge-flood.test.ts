@@ -13,7 +13,7 @@ const AT_ONCE = 100
 const SENDERS = 16
 const OWN = 100
 const KINDS = ['read', 'delivered', 'sent']
-// While it lasts. Behind a queue of all receipts, not one would be reported before its end; the first may come before there is a queue.
+// While it lasts. Behind a queue of all receipts, not one would be reported before its end; the first may come before the queue.
 // More would measure the machine: a fast one is done with the flood before a fifth.
 const LEAST_OF_ANOTHER = 2
 // A batch is 25 kB, and 16 of them are under way. The rest is what Node has not collected yet.
