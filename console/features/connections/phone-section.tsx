@@ -22,7 +22,7 @@ export function PhoneSection({ connection, phone }: PhoneSectionProps) {
   const { id: account, can } = useAccount()
   const { id } = connection
   const { lastLogin } = phone
-  // By the note about what the lane waits for.
+  // The note about what the lane waits for may have the same sentence.
   const isSaidAbove = connection.wait?.sentence === phone.sentence
   return (
     <SectionBox title="Phone">

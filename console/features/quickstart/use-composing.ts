@@ -59,7 +59,7 @@ export function useComposing(type: MessageKind, from: string) {
     token,
     isSending,
     problem,
-    // Of a call that the form no longer shows, its reply would seem to be that of the next.
+    // After a change of the form, the reply to the call before would look like the reply to the new one.
     sent: sent?.call === call ? sent : null,
     submit,
     setToken: (text: string) => {
