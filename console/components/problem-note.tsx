@@ -12,7 +12,7 @@ interface ProblemNoteProps {
 
 /** Why loading or an action failed, what to do, and the id under which the server logged it. */
 export function ProblemNote({ problem, title = 'This could not be loaded', onRetry }: ProblemNoteProps) {
-  // That something is missing is no error of the service, so its request id is of no use.
+  // A missing page is no error of the service, so its request id is of no use.
   const requestId = problem instanceof CallProblem && problem.status !== 404 ? problem.requestId : null
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title={title} role="alert">

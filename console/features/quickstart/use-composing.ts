@@ -59,7 +59,7 @@ export function useComposing(type: MessageKind, from: string) {
     token,
     isSending,
     problem,
-    // After a change of the form, the reply to the call before would look like the reply to the new one.
+    // After a change of the form, the reply to the call before would pass for the reply to the new one.
     sent: sent?.call === call ? sent : null,
     submit,
     setToken: (text: string) => {
