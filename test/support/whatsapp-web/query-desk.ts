@@ -111,15 +111,18 @@ export class QueryDesk {
 
   async #giveKeys({ line, query, device }: { line: Line; query: BinaryNode; device: LinkedDevice }): Promise<void> {
     const users: BinaryNode[] = []
+    const given: string[] = []
     for (const { attrs } of childrenOf(childOf(query, 'key'), 'user')) {
       const jid = attrs['jid'] ?? ''
       const pair = line.login && this.#pairOf(line.login, jid)
       const keys = await this.#keysOf(jid)
       if (keys && pair && this.#mustHave(pair, { line, device, jid }))
         this.#simulator.complain(`keys of ${jid} were fetched again`)
-      if (keys && pair) this.#given.set(pair, line)
+      if (keys && pair) given.push(pair)
       users.push({ tag: 'user', attrs: { jid }, content: keys ?? NO_KEYS })
     }
+    // The library discards all keys of an answer that refuses one device, and has to ask again.
+    if (given.length === users.length) for (const pair of given) this.#given.set(pair, line)
     line.send(resultOf(query, [element('list', users)]))
   }
 

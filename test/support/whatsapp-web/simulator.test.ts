@@ -81,6 +81,22 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     for (const [complaint = ''] of [onTheSameLine, usedOnTheNext]) assert.match(complaint, /were fetched again$/)
   })
 
+  it('does not complain when keys came with the refusal of another device, because the library discards them', async () => {
+    const { jid } = simulator.phone(newNumber())
+    const gone = jid.replace('@', ':1@')
+    const client = await linked(newNumber())
+    await noteToken(client, numberIn(jid))
+    await assert.rejects(client.socket.assertSessions([jid, gone], true))
+    await client.socket.assertSessions([jid], true)
+    const afterRefusal = simulator.takeComplaints()
+
+    await client.socket.assertSessions([jid], true)
+
+    assert.deepEqual(afterRefusal, [])
+    assert.match(simulator.takeComplaints().join(), /were fetched again$/)
+    await end(client)
+  })
+
   it('notes a message that comes again, and complains when its content is another', async () => {
     const client = await linked(newNumber())
     const id = wireId(client, 'one')
