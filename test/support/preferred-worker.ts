@@ -2,7 +2,7 @@ import { RendezvousAssignment } from '../../src/core/dispatch/workers/assignment
 import type { ConnectionId, WorkerId } from '../../src/core/ids.ts'
 import { HandClock } from '../conformance/hand-clock.ts'
 
-/** The worker that takes the lane of this connection when all of `living` know each other. */
+/** The worker that takes the lane of this connection when all in `living` know each other. */
 export function preferredWorker(id: ConnectionId, living: readonly WorkerId[]): WorkerId | null {
   const takesIt = (worker: WorkerId) => {
     const share = new RendezvousAssignment({ worker, clock: new HandClock() })

@@ -20,7 +20,7 @@ export function entry(kind: string, ms: number, { code = null, words = null, ...
   return { at: AT + ms, kind, code, words, facts } as TimelineEntry
 }
 
-/** What a person reads who knows nothing of what was provoked: was it sent, why, what to do. */
+/** What a message page says to a person who does not know what the test provoked: was it sent, why, and what to do. */
 export function readMessage(situation: Situation): readonly string[] {
   const { sentence, cause, nextStep } = explainMessage(viewOf(situation))
   return [sentence, cause ?? '', nextStep]

@@ -10,7 +10,7 @@ import { openTestDatabase } from './postgres/test-database.ts'
 import { cutAt, TcpProxy } from './tcp-proxy.ts'
 
 const SOON = { deadlineMs: 5_000, everyMs: 5 }
-// Long enough for a chunk to have come if it were on its way.
+// Long enough for a chunk to arrive, if one was sent.
 const A_WHILE_MS = 100
 
 describe('a TCP fault proxy', () => {
@@ -52,7 +52,7 @@ describe('a TCP fault proxy', () => {
     assert.equal(proxy.connections, 1)
   })
 
-  it('forwards much, to a reader who is slow', async () => {
+  it('forwards much data to a slow reader', async () => {
     const client = await join()
     const much = Buffer.alloc(5_000_000, 'x')
     client.socket.pause()
@@ -64,7 +64,7 @@ describe('a TCP fault proxy', () => {
     await waitUntil('all of it arrives', async () => received.length === much.length, SOON)
   })
 
-  it('keeps each chunk for a while, in order, also when the delay gets shorter', async () => {
+  it('delays each chunk, and keeps the order even when the delay gets shorter', async () => {
     const client = await join()
     let seen = ''
     proxy.onClientData = (chunk) => {
@@ -88,7 +88,7 @@ describe('a TCP fault proxy', () => {
     { sides: ['client'] as const, arrives: '', answers: '' },
     { sides: ['server'] as const, arrives: 'lost', answers: '' },
   ])(
-    'swallows what $sides send, and ends what has lost something when it is over',
+    'swallows what $sides send, and then closes the connections that have lost data',
     async ({ sides, arrives, answers }) => {
       const client = await join()
       const untouched = await join()
@@ -107,7 +107,7 @@ describe('a TCP fault proxy', () => {
     },
   )
 
-  it('takes new connections in a black hole, and answers nothing', async () => {
+  it('accepts new connections in a black hole, and answers nothing', async () => {
     proxy.blackHole()
 
     const client = await join()
@@ -117,7 +117,7 @@ describe('a TCP fault proxy', () => {
     assert.deepEqual([received, client.text, client.socket.destroyed], ['', '', false])
   })
 
-  it('cuts all, turns away who comes, and takes them again', async () => {
+  it('cuts all connections, resets new ones, and accepts them again', async () => {
     const client = await join()
     client.socket.write('one')
     await client.reads('echo one')
@@ -136,7 +136,7 @@ describe('a TCP fault proxy', () => {
     assert.equal(refused.error?.code, 'ECONNRESET')
   })
 
-  it('cuts at a pattern from the client, before it arrives', async () => {
+  it('cuts at a pattern from the client, before the server gets it', async () => {
     const client = await join()
     proxy.onClientData = cutAt('COMMIT')
     client.socket.write('BEGIN')
@@ -148,7 +148,7 @@ describe('a TCP fault proxy', () => {
     assert.equal(received, 'BEGIN')
   })
 
-  it('cuts at the reply, after the server has got all of it', async () => {
+  it('cuts at the reply, after the server has got the whole request', async () => {
     const client = await join()
     proxy.onServerData = cutAt('echo COMMIT')
 
@@ -158,7 +158,7 @@ describe('a TCP fault proxy', () => {
     assert.deepEqual([received, client.text], ['COMMIT', ''])
   })
 
-  it('holds what is chosen and all behind it, until it is let go', async () => {
+  it('holds a chosen chunk and all after it, until they are released', async () => {
     const client = await join()
     proxy.onServerData = (chunk) => (chunk.includes('two') ? 'hold' : 'forward')
     for (const word of ['one', 'two', 'three']) {
@@ -192,8 +192,8 @@ describe('a TCP fault proxy', () => {
   }
 })
 
-describe('a TCP fault proxy before PostgreSQL', () => {
-  it('leaves a commit without its reply: the client does not know, and the server has done it', async () => {
+describe('a TCP fault proxy in front of PostgreSQL', () => {
+  it('cuts off the reply to a commit: the server has committed, and the client does not know', async () => {
     const database = await openTestDatabase()
     const { port, hostname } = new URL(database.url)
     const proxy = await TcpProxy.open(Number(port) || 5432, hostname)
@@ -228,7 +228,7 @@ class Client {
   constructor(port: number) {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()))
-    // Who is turned away may hear of it so early that it was never connected.
+    // A client that is reset may notice so early that it was never connected.
     this.connected = Promise.race([new Promise((resolve) => this.socket.once('connect', resolve)), this.closed])
     this.socket.on('data', (chunk) => (this.text += chunk.toString()))
     this.socket.on('error', (error) => {

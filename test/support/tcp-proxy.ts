@@ -1,16 +1,19 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** Who has sent a chunk. */
+/** The side that has sent a chunk. */
 export type Side = 'client' | 'server'
 
 /**
- * What becomes of a chunk: `cut` drops it and the whole connection; `hold` keeps it, and all that this side of the
- * connection sends after it, until `release`.
+ * What happens to a chunk: `cut` drops it and the whole connection; `hold` keeps it, and all that this side of the connection
+ * sends after it, until `release`.
  */
 export type Result = 'forward' | 'cut' | 'hold'
 
-/** Asked for each chunk as it comes, in order. A chunk is what the network made of it: a part of a message, or several. */
+/**
+ * Decides about each chunk as it comes, in order. A chunk is whatever the network delivers at once: a part of a message, or
+ * several.
+ */
 type Decide = (chunk: Buffer, connection: number) => Result
 
 const FORWARD_ALL: Decide = () => 'forward'
@@ -21,16 +24,16 @@ interface Target {
   readonly host: string
 }
 
-/** A network that misbehaves on command, between clients on this machine and a server. */
+/** A network whose faults tests control, between clients on this machine and a server. */
 export class TcpProxy {
-  /** May be set at any time. For instance cutting the server's reply to a commit leaves the client with an unknown result. */
+  /** May be set at any time. Example: cutting the server's reply to a commit leaves the client with an unknown result. */
   onClientData: Decide = FORWARD_ALL
   onServerData: Decide = FORWARD_ALL
-  /** How long each chunk is kept, in both directions. */
+  /** How long each chunk is delayed, in both directions. */
   delayMs = 0
   /** False: every new connection is reset. */
   acceptsConnections = true
-  /** How many it has accepted. */
+  /** How many connections it has accepted. */
   connections = 0
   readonly #target: Target
   readonly #server: Server
@@ -53,7 +56,7 @@ export class TcpProxy {
     return (this.#server.address() as AddressInfo).port
   }
 
-  /** The same URL, by way of the proxy. */
+  /** The same URL, through the proxy. */
   through(url: string): string {
     const own = new URL(url)
     own.hostname = '127.0.0.1'
@@ -62,8 +65,8 @@ export class TcpProxy {
   }
 
   /**
-   * What these sides send vanishes, on old and new connections, without any error: a cable was pulled. It stays lost when
-   * the hole is closed, and the connections that lost something are then cut, as they would end by themselves in time.
+   * What these sides send vanishes, on old and new connections, without any error: a cable was pulled. `heal` does not bring it
+   * back. It closes the connections that have lost data, as they would end by themselves in time.
    */
   blackHole(...sides: readonly Side[]): void {
     this.#swallowed = new Set(sides.length > 0 ? sides : SIDES)
@@ -74,17 +77,17 @@ export class TcpProxy {
     for (const link of this.#links) if (link.hasLost) link.cut()
   }
 
-  /** Lets through what was held, and all that came after it. */
+  /** Forwards what was held, and all that came after it. */
   release(): void {
     for (const link of this.#links) link.release()
   }
 
-  /** Resets every connection, both ways. */
+  /** Resets every connection on both sides. */
   cutAll(): void {
     for (const link of this.#links) link.cut()
   }
 
-  /** Forwards faithfully again. What was cut stays cut. */
+  /** Forwards faithfully again. Connections that were cut stay cut. */
   heal(): void {
     this.onClientData = FORWARD_ALL
     this.onServerData = FORWARD_ALL
@@ -121,7 +124,7 @@ export class TcpProxy {
   }
 }
 
-/** Cuts at the first chunk that holds these bytes. A message that the network has split in two is not recognised. */
+/** Cuts at the first chunk that contains these bytes. It does not recognise a pattern that is split over two chunks. */
 export function cutAt(pattern: string | Buffer): Decide {
   return (chunk) => (chunk.includes(pattern) ? 'cut' : 'forward')
 }
@@ -138,7 +141,7 @@ interface Item {
   readonly pass: () => void
 }
 
-/** What one side has sent and the other has not got yet, in order. */
+/** The chunks that one side has sent and the other has not received yet, in order. */
 interface Way {
   readonly items: Item[]
   isHeld: boolean
@@ -147,9 +150,9 @@ interface Way {
 
 const SIDES = ['client', 'server'] as const
 
-/** One client with its own connection to the server. */
+/** One client with its connection to the server. */
 class Link {
-  /** Something was swallowed: a peer that waits for an answer waits for ever. */
+  /** Data was swallowed: a peer that waits for an answer waits for ever. */
   hasLost = false
   readonly #sockets: Readonly<Record<Side, Socket>>
   readonly #rules: LinkRules
@@ -204,7 +207,7 @@ class Link {
   #forward(side: Side, chunk: Buffer): void {
     const [from, to] = [this.#sockets[side], this.#other(side)]
     if (to.write(chunk) || from.isPaused()) return
-    // The reader is slower: the writer has to wait, or all of it would be kept in memory here.
+    // The reader is slower. The writer has to wait, or all of it would be kept in memory here.
     from.pause()
     to.once('drain', () => from.resume())
   }
@@ -214,7 +217,7 @@ class Link {
     this.#pump(side)
   }
 
-  // One after the other, also when the delay is changed while something is on the way.
+  // Forwards one chunk after another, also when the delay changes while chunks are on the way.
   #pump(side: Side): void {
     const way = this.#ways[side]
     clearTimeout(way.timer ?? undefined)

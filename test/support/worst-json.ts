@@ -1,7 +1,7 @@
-/** An input: a repeated piece, with an optional prefix and suffix. */
+/** An input: a piece that is repeated, with an optional prefix and suffix. */
 export type Shape = readonly [what: string, piece: string, before?: string, behind?: string]
 
-/** JSON texts, whole and broken, that might make a parser read the same byte many times. */
+/** JSON texts, complete and broken, that might make a parser read the same byte many times. */
 export const WORST_JSON: readonly Shape[] = [
   ['colons behind an escaped string', ':', '["\\\\","a"'],
   ['colons behind a long string', ':', `{"${'a'.repeat(1024)}\\n"`],

@@ -2,7 +2,7 @@ import { HOUR_MS, hourOf } from '../../../src/storage/queries/overview/hours.ts'
 import { TallyCounter } from '../../../src/storage/queries/overview/tally-counter.ts'
 import { type AdministrationWorld, NOON } from './open-administration-world.ts'
 
-/** All hours of its accounts were counted a moment ago, but for the one at hand and those in which something is going to be. */
+/** Marks all past hours of the accounts as counted just now, except the current one and those that lie `busy` ago. */
 export async function isAsOldAs(world: AdministrationWorld, ageMs: number, ...busy: readonly number[]): Promise<void> {
   await world.run('update account set created_at = ?', NOON - ageMs)
   await world.run(
@@ -13,7 +13,7 @@ export async function isAsOldAs(world: AdministrationWorld, ageMs: number, ...bu
   )
 }
 
-/** Counts all hours that are to be counted. */
+/** Counts all hours that are due. */
 export async function countHours(world: AdministrationWorld): Promise<void> {
   const counter = new TallyCounter(world.store, { wait: async () => {} })
   while (await counter.countNext());

@@ -5,7 +5,7 @@ import { openMigratedDatabase } from './migrated-database.ts'
 export const DAY_MS = 86_400_000
 export const FIRST_DAY = Date.UTC(2027, 0, 1, 12)
 
-/** Its time is the one row of `day`, in milliseconds. `client` is connected, and ended before the database is dropped. */
+/** Its clock reads the one row of `day`, in milliseconds. The caller ends `client` before the database is dropped. */
 export async function openDatabaseOfDays(): Promise<{ readonly database: TestDatabase; readonly client: Client }> {
   const database = await openMigratedDatabase()
   const client = new Client({ connectionString: database.url })

@@ -11,11 +11,13 @@ interface LoggedRequest {
   readonly errors?: readonly object[] | null
   readonly body?: string | null
   readonly messageId?: MessageId
-  /** So many, and since when. */
+  /** The row stands for this many requests since that time. */
   readonly summed?: { readonly requests: number; readonly since: number }
 }
 
-/** A refused request as the service keeps it; with `messageId` a repeat of that message, with `summed` many of them. */
+/**
+ * Writes a refused request as the service logs it. With `messageId` it is a repeat of that message, with `summed` a row for many.
+ */
 export async function logRequest(world: AdministrationWorld, request: LoggedRequest): Promise<void> {
   const { messageId = null, body = null, status = messageId ? 200 : 400, summed } = request
   const errors = request.errors ?? [{ field: null, code: 'body_missing', message: 'The request has no body.' }]

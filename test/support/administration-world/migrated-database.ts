@@ -1,7 +1,7 @@
 import { migrateDatabase } from '../../../src/storage/postgres/connection/open-database.ts'
 import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
 
-/** On PostgreSQL, with our tables and nothing in them. */
+/** A database of PostgreSQL with our tables, all empty. */
 export function openMigratedDatabase(): Promise<TestDatabase> {
   return openTestDatabase({
     name: 'administration',

@@ -35,7 +35,7 @@ interface AuditRow {
   readonly account_id: AccountId | null
   readonly action: string
   readonly object: string
-  /** JSON. */
+  /** As JSON. */
   readonly detail: string
 }
 
@@ -56,7 +56,7 @@ interface Entry {
 }
 
 interface RaisedAlarm {
-  /** Null or left out: it is of the whole installation. */
+  /** Null or left out: the entry is about the whole installation. */
   readonly accountId?: AccountId | null
   readonly kind: AlarmKind
   readonly severity?: AlarmSeverity
@@ -69,14 +69,14 @@ interface RaisedAlarm {
 /** Administration over a database of its own, with what the service would have written beside it. */
 export class AdministrationWorld {
   now = NOON
-  /** Why nothing can be written. */
+  /** The error that keeps storage from writing; null while it can. */
   error: StorageError | null = null
-  /** The process that holds the data. */
+  /** The number of the process that holds the data. */
   holder: number | null = null
   #database: WorldDatabase | null = null
   #made = 0
 
-  /** To be returned by `beforeEach`, so that the world is closed after the test. */
+  /** Returns what closes the world. Return it from `beforeEach`, so that it runs after the test. */
   async open(engine: EngineName): Promise<() => Promise<void>> {
     this.#database = await OPENERS[engine](() => this.now)
     await this.run('insert into worker (id, heartbeat_until) values (?, ?)', 'a living worker', NOON + 60_000)
@@ -100,7 +100,7 @@ export class AdministrationWorld {
     return { ...this.database.store, findStorageError: async () => this.error, findHolder: () => this.holder }
   }
 
-  /** The same store, which notes how many queries it has sent, and how long the longest text is that they gave. */
+  /** The same store. It also counts its queries, and notes the length of the longest text in their results. */
   watchStore(): { readonly store: Store; readonly seen: { queries: number; longest: number } } {
     const seen = { queries: 0, longest: 0 }
     const watching: KyselyPlugin = {
@@ -115,17 +115,17 @@ export class AdministrationWorld {
     return { store: { ...this.store, database: this.store.database.withPlugin(watching) }, seen }
   }
 
-  /** As after the service has ended in order. */
+  /** Leaves the database as a service does that was stopped in order. */
   async stopService(): Promise<void> {
     await this.run('delete from worker')
   }
 
-  /** As after a copy: nothing is deleted before this time. */
+  /** Leaves the database as after a restore of a copy: nothing is deleted before this time. */
   async delayRetention(until: number): Promise<void> {
     await this.run(`update retention_state set begins_at = ?, waits_for = 'copy'`, until)
   }
 
-  /** As after it was killed. */
+  /** Leaves the database as a service does that was killed. */
   async killService(): Promise<void> {
     await this.run('update worker set heartbeat_until = ?', this.now)
   }
@@ -147,7 +147,7 @@ export class AdministrationWorld {
     return (await this.administration.addConnection(wanted, 'test')).id
   }
 
-  /** Many texts that wait, or that have an unknown result, in one go. */
+  /** Accepts many texts in one go. They wait, or have an unknown result. */
   async acceptMany(
     count: number,
     connectionId: ConnectionId,
@@ -176,7 +176,7 @@ export class AdministrationWorld {
       )
   }
 
-  /** A message as the service stores it. Settled ones have left their lane a second after acceptance. */
+  /** Stores a message as the service does. A settled one has left its lane a second after it was accepted. */
   async accept(message: AcceptedMessage): Promise<{ id: MessageId; sequence: number }> {
     const id = `message-${++this.#made}` as MessageId
     const { connectionId, state = 'QUEUED', type = 'message', reason = null, acceptedAt = this.now } = message
@@ -263,7 +263,7 @@ export class AdministrationWorld {
     )
   }
 
-  /** The whole timeline of a message, beside its attempts. */
+  /** Adds these entries to the timeline of a message. Attempts have rows of their own. */
   async writeTimeline(sequence: number, ...entries: readonly Entry[]): Promise<void> {
     for (const [index, { at, kind, code = null, words = null, facts = null }] of entries.entries())
       await this.run(
@@ -272,7 +272,7 @@ export class AdministrationWorld {
       )
   }
 
-  /** A message that waits by itself. */
+  /** Makes one message wait, apart from its lane. */
   async defer(sequence: number, wait: OwnWait): Promise<void> {
     const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
     await this.database.rewriteMessage(sequence, { retry })
@@ -303,7 +303,7 @@ export class AdministrationWorld {
     )
   }
 
-  /** The session with a recipient, as a linked device stores it. */
+  /** Writes the key of the session with a recipient, as a linked device stores it. */
   async writeSessionKey(connectionId: ConnectionId, id: string, recipient: string): Promise<void> {
     await this.run(
       `insert into channel_session_key (connection_id, kind, id, recipient, value) values (?, 'session', ?, ?, ?)`,
@@ -311,7 +311,7 @@ export class AdministrationWorld {
     )
   }
 
-  /** What a worker writes of the session of a linked device. */
+  /** Writes the status of the session of a linked device, as a worker does. */
   async writeSessionStatus(connectionId: ConnectionId, status: string, code: number | null = null): Promise<void> {
     await this.run(
       `insert into session_status (connection_id, status, since, code, ready_at, device, version)
@@ -328,7 +328,7 @@ export class AdministrationWorld {
     return (await this.audited('%')).map(({ action }) => action)
   }
 
-  /** Entries of the audit log whose action is like this. */
+  /** The entries of the audit log whose action matches this pattern. */
   async audited(action: string) {
     const rows = await this.all(
       'select actor, account_id, action, object, detail from audit where action like ? order by sequence',
@@ -337,7 +337,7 @@ export class AdministrationWorld {
     return rows as unknown as readonly AuditRow[]
   }
 
-  /** An entry of the audit log for each of these objects. */
+  /** Adds an entry to the audit log for each of these objects. */
   async noteInAudit(accountId: AccountId, objects: readonly string[]): Promise<void> {
     for (const object of objects)
       await this.run(

@@ -10,8 +10,8 @@ const BIGINT_OID = 20
 let shared: { readonly file: string; readonly url: Promise<string> } | null = null
 
 /**
- * One for all tests of a file, emptied for each: making one takes longer than most tests. It goes with the server. Each file has
- * its own, because tables that always have one row are not emptied.
+ * The tests of a file share one database, which is emptied for each test: creating one takes longer than most tests. Each file
+ * has its own, because tables that always have one row are not emptied. The databases go with the server.
  */
 function sharedUrl(): Promise<string> {
   const file = expect.getState().testPath ?? ''
@@ -61,7 +61,7 @@ export async function openPostgresWorldDatabase(now: () => Instant): Promise<Wor
       await client.query(`select setval('message_block', nextval('message_block') + 1000)`)
     },
     async changedLanes() {
-      // What was notified before this statement comes with its answer at the latest.
+      // Notifications sent before this statement arrive with its reply at the latest.
       await client.query('select 1')
       return changed
     },

@@ -8,7 +8,7 @@ interface Taken {
   text: () => Promise<string>
 }
 
-/** A request of a person with this role, which keeps what it is answered. */
+/** A request of a person with this role. `taken` holds the reply. */
 export function requestAs(accountId: AccountId, role: Role): AccountRequest & { taken: Taken } {
   let stream: AsyncIterable<string | Buffer> | null = null
   const taken: Taken = {

@@ -28,26 +28,26 @@ export interface CliAnswer {
 /** The command line inside this process, over a database in memory. */
 export class CliWorld extends AdministrationWorld {
   environment: Record<string, string> = {}
-  /** What comes in by stdin. */
+  /** What commands read from stdin. */
   input = ''
-  /** What a person at a terminal types, by what the question ends with; null without a terminal. */
+  /** What a person types at the terminal, by the end of the question. Null: there is no terminal. */
   typed: Readonly<Record<string, string>> | null = null
-  /** What they were asked. */
+  /** The questions that the person was asked. */
   questions: { question: string; isHidden: boolean }[] = []
-  /** A person reads along. */
+  /** Whether the output goes to a terminal. */
   isTerminal = false
   onboardings: ReadonlyMap<string, OpenOnboarding> = new Map()
   inbox: InboxEntry[] = []
   /** Where the sandbox would keep its copies. */
   mediaFolder = '/nowhere'
-  /** What `send` asked for, and what it is answered. */
+  /** The calls that `send` made. */
   asked: { url: string; request: RequestInit }[] = []
   answer: () => Response = () => new Response('{}')
-  /** In place of npm, when the packages of a channel are installed. */
+  /** Replaces npm when the packages of a channel are installed. */
   runNpm: (folder: string) => Promise<void> = async () => {
     throw new Error('This world has no npm')
   }
-  /** What all commands have printed so far, also those that still run. */
+  /** What all commands have printed so far, running ones included. */
   printed = ''
   created: boolean[] = []
   served = 0

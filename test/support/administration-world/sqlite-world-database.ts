@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/storage/sqlite/connection/open-databa
 import { sqliteEngine } from '../../../src/storage/sqlite/queries/administration-engine.ts'
 import type { WorldDatabase } from './world-database.ts'
 
-/** In memory. */
+/** The database is in memory. */
 export async function openSqliteWorldDatabase(now: () => Instant): Promise<WorldDatabase> {
   const database = openDatabase(':memory:', { create: true })
   const kysely = new Kysely<Tables>({ dialect: createSqliteDialect(database) })

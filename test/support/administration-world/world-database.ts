@@ -11,23 +11,23 @@ export type Row = Record<string, unknown>
 /** A database of one test, with what the service would have written beside administration. */
 export interface WorldDatabase {
   readonly administration: Administration
-  /** For what the console does with the same database. */
+  /** The store of the console on the same database. */
   readonly store: Store
-  /** Where attempts lie that have ended. */
+  /** The table of ended attempts. */
   readonly attempts: 'attempt' | 'ended_attempt'
   /** One statement in SQL that both engines understand, with `?` for its values. */
   run(sql: string, ...values: readonly Value[]): Promise<void>
   all(sql: string, ...values: readonly Value[]): Promise<Row[]>
-  /** A row that belongs to a connection; PostgreSQL also wants to know its account. */
+  /** Adds a row that belongs to a connection. PostgreSQL also stores the account of the connection. */
   insertOfLane(
     table: 'lane' | 'open_attempt',
     row: Readonly<Record<string, Value>> & { connection_id: string },
   ): Promise<void>
-  /** Changes what is never changed once a message is stored. */
+  /** Changes columns that the service never changes once a message is stored. */
   rewriteMessage(sequence: number, values: Readonly<Record<string, Value>>): Promise<void>
-  /** Makes a wide gap in the numbers of messages, before whatever is accepted next. */
+  /** Leaves a wide gap between the numbers of stored messages and those of the next ones. */
   leaveGap(): Promise<void>
-  /** The connections whose lanes the service was asked to check, in order. */
+  /** The connections that changed, in the order in which the service was notified of them. */
   changedLanes(): Promise<string[]>
   close(): Promise<void>
 }

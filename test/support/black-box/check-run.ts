@@ -12,8 +12,9 @@ interface Judgement extends Ledger {
 const DRAINED_WITHIN_MS = 90_000
 
 /**
- * The end of every fault run: lets all lanes run empty, then every fault must be absent, and would have been seen.
- * `mayLackMessages`: the database lost messages that were being sent. The sandbox may have stored their delivery in what is left.
+ * Ends every fault run: waits until all lanes are empty, asserts that the ledger finds no fault, and that it would find one.
+ * `mayLackMessages`: the database lost messages that were being sent, so the inbox of the sandbox may hold deliveries without a
+ * message.
  */
 export async function checkRun(
   world: Recorded,
@@ -29,7 +30,7 @@ export async function checkRun(
   return { ...ledger, input }
 }
 
-/** Without deliveries of messages that are not there, where a request without an answer asked for the same. */
+/** Leaves out deliveries of lost messages: the message is not stored, and the request for it got no answer. */
 function withoutLost(input: LedgerInput): LedgerInput {
   const there = new Set(input.messages.map(({ id }) => id))
   const lost = new Set(

@@ -15,22 +15,22 @@ export interface ClusterPlan {
   readonly connectionArguments?: readonly string[]
   /** For all workers. */
   readonly environment?: Readonly<Record<string, string>>
-  /** For one of them, by its number from 0, in addition. */
+  /** Added to `environment` for one worker, by its number from 0. */
   readonly environmentOf?: (worker: number) => Readonly<Record<string, string>>
-  /** Of a server that the cluster starts for itself. */
+  /** Settings of the server that the cluster starts for itself. */
   readonly settings?: PostgresSettings
-  /** Use this one, and leave it running in the end. */
+  /** Use this server, and leave it running at the end. */
   readonly server?: PostgresServer
   /** How a worker reaches the database: through a proxy, a pooler… The server's own URL if not given. */
   readonly urlOf?: (worker: number, url: string) => string
 }
 
-/** Several services on one PostgreSQL, with connections and a token, and all that a run needs to use and check them. */
+/** Several services on one PostgreSQL, with connections and a token, and what a run needs to use and check them. */
 export interface Cluster {
   readonly server: PostgresServer
   readonly databaseUrl: string
   readonly services: readonly NuncioProcess[]
-  /** Goes straight to the server, whatever happens to the ways of the workers. */
+  /** Goes straight to the server, even when the workers cannot reach it. */
   readonly cli: QuickCli
   /** Distributes its calls over all workers. */
   readonly client: BalancedClient
@@ -39,7 +39,7 @@ export interface Cluster {
   readonly connections: readonly string[]
   readonly dataDir: string
   readonly workDir: string
-  /** One more than were planned. It is started, and `client` does not call it. */
+  /** Starts one more worker than planned. `client` does not call it. */
   addWorker(): Promise<NuncioProcess>
   close(): Promise<void>
 }
@@ -74,7 +74,7 @@ export async function openCluster(plan: ClusterPlan): Promise<Cluster> {
       return service
     }
     while (services.length < plan.workers) await makeWorker()
-    // Together, as after a power cut: one makes the tables, the others wait.
+    // All start at once, as after a power cut: one creates the tables, the others wait.
     await Promise.all(services.map((service) => service.start()))
     const cli = new QuickCli({ dataDir, databaseUrl })
     const { token, connections } = await prepareSenders(cli, plan)

@@ -23,8 +23,7 @@ interface ListedConnection {
 }
 
 /**
- * Waits until no message waits any more, or until their number has not fallen for so long: what is left then is for the ledger to
- * report.
+ * Waits until no message waits any more, or until their number has not fallen for `stalledMs`. The ledger reports what is left.
  */
 export async function drain(cli: Pick<NuncioCli, 'json'>, stalledMs: number): Promise<void> {
   let deadline = new LoadAwareDeadline(stalledMs)
@@ -38,18 +37,18 @@ export async function drain(cli: Pick<NuncioCli, 'json'>, stalledMs: number): Pr
   }
 }
 
-/** Where to find what the service knows. */
+/** Where to find what the service has stored. */
 export interface Recorded {
   readonly cli: Pick<NuncioCli, 'json'>
-  /** Where the file of SQLite lies, if the data lie nowhere else. */
+  /** The folder of the SQLite file, unless the data are on PostgreSQL. */
   readonly dataDir: string
-  /** The database on PostgreSQL. */
+  /** The database, if it is on PostgreSQL. */
   readonly databaseUrl?: string
 }
 
 const MOST_READINGS = 10
 
-/** All that the service knows, beside what the client knows. */
+/** Collects all that the service has stored, beside what the client knows. */
 export async function collectLedger(
   { cli, dataDir, databaseUrl }: Recorded,
   requests: readonly SentRequest[],
@@ -57,7 +56,7 @@ export async function collectLedger(
   const list = () => cli.json<Dated<Omit<ListedMessage, 'text'>, 'acceptedAt'>[]>('message', 'list')
   let messages = await list()
   let inbox: Dated<DeliveredEntry, 'deliveredAt'>[] = []
-  // A request that the client gave up on may still be accepted and delivered now. Both lists must show the same state.
+  // The service may still accept and deliver a request that the client gave up on. Read until both lists show the same state.
   for (let reading = 0; reading < MOST_READINGS; reading += 1) {
     inbox = await cli.json<Dated<DeliveredEntry, 'deliveredAt'>[]>('sandbox', 'inbox')
     const again = await list()
@@ -79,10 +78,10 @@ export async function collectLedger(
   }
 }
 
-/** As JSON carries it: with the moment as ISO 8601. */
+/** A row as JSON carries it, with this time as ISO 8601. */
 type Dated<Row, Moment extends keyof Row> = Omit<Row, Moment> & Readonly<Record<Moment, string>>
 
-// Attempts and texts have no command of their own that lists all of them, so they are read where they lie.
+// No command lists all attempts and texts, so they are read from the database.
 const ATTEMPTS = `
   select message.id as "messageId", connection.number as connection, tried.number, tried.started_at as "startedAt",
       tried.ended_at as "endedAt", tried.outcome, media.ended_at as "mediaEndedAt"
@@ -95,7 +94,7 @@ const ATTEMPTS = `
     join connection on connection.id = message.connection_id
     left join media on media.message_sequence = tried.message_sequence
     order by tried.started_at, tried.message_sequence`
-// The body is empty once its content was deleted.
+// The body is empty after its content was deleted.
 const CONTENTS = `
   select message.id, message.body, media.ended_at as "mediaEndedAt"
     from message left join media on media.message_sequence = message.sequence`
@@ -157,7 +156,7 @@ function toNumber(moment: unknown): number | null {
   return moment === null ? null : Number(moment)
 }
 
-/** The file that holds the messages, whatever it is called. */
+/** Finds the file that holds the messages, whatever its name. */
 export function findDatabase(dataDir: string): string {
   const files = readdirSync(dataDir, { withFileTypes: true })
   const found = files.find(({ name }) => existsSync(join(dataDir, `${name}-wal`)) || /\.(db|sqlite3?)$/.test(name))

@@ -2,18 +2,19 @@ import { once } from 'node:events'
 import { readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 
-// Below those that the system gives to connections and to listeners on any port: one of those could be gone before its
-// service listens on it, or while it is down.
+// Below the ports that the system hands out by itself. It could take one of those before the service listens on it, or while the
+// service is down.
 const FIRST_PORT = 10_000
 const BLOCKS = 300
-// Each process of a test run takes its ports from a block of its own, for the same reason.
+// For the same reason each process of a test run uses its own block of ports.
 const PORTS_OF_BLOCK = 64
-// The first process of each namespace of processes, such as those in which power is cut, has the id 1.
+// The id alone is not enough: the first process of each process namespace has id 1. Runs that cut the power have their own
+// namespace.
 const BLOCK = (process.pid + namespaceOfProcesses()) % BLOCKS
 
 let taken = 0
 
-/** An unused port. Chosen by us and kept over restarts, so that clients simply come back. */
+/** An unused port. It is chosen here and kept over restarts, so that clients can simply reconnect. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < PORTS_OF_BLOCK; tries += 1) {
     const port = FIRST_PORT + BLOCK * PORTS_OF_BLOCK + (taken++ % PORTS_OF_BLOCK)
@@ -22,7 +23,7 @@ export async function findFreePort(): Promise<number> {
   throw new Error(`All ${PORTS_OF_BLOCK} ports that this process may take are in use`)
 }
 
-/** Its number; 0 on systems without. */
+/** The number of the process namespace; 0 on systems without one. */
 function namespaceOfProcesses(): number {
   try {
     return Number(/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? 0)

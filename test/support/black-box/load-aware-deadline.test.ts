@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { LoadAwareDeadline } from './load-aware-deadline.ts'
 
 describe('load-aware deadline', () => {
-  it('ends after its limit where nothing waits for the machine', () => {
+  it('ends after its limit on an idle machine', () => {
     const { deadline, pass } = begin()
 
     pass(1_000, 0)
@@ -23,7 +23,7 @@ describe('load-aware deadline', () => {
     assert.deepEqual([before, deadline.isOver()], [false, true])
   })
 
-  it('counts no time twice when both the processor and the disk were busy', () => {
+  it('counts time once in which both the processor and the disk were busy', () => {
     const { deadline, pass } = begin()
 
     pass(10_001, 20_002)
@@ -31,7 +31,7 @@ describe('load-aware deadline', () => {
     assert.equal(deadline.isOver(), true)
   })
 
-  it('reads what this machine reports', () => {
+  it('reads the pressure that this machine reports', () => {
     assert.equal(new LoadAwareDeadline(60_000).isOver(), false)
   })
 })

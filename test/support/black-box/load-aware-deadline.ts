@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 /** Milliseconds since a fixed time in which tasks of this machine waited for a processor or for the disk. */
 type ReadStalledMs = () => number
 
-// A machine that is always busy still reaches the deadline: after ten times the limit.
+// Even on a machine that is always busy the deadline passes, after ten times the limit.
 const STALLED_COUNTS = 0.1
 
 /**
- * A limit for what may never happen, counted in time in which the machine could make progress. Seconds in which something
- * waited for a processor or the disk count for a tenth, so a busy machine makes a test slower and not red.
+ * A deadline for what must never happen, measured in time in which the machine could make progress. Time in which tasks waited
+ * for a processor or the disk counts for a tenth, so a busy machine makes a test slower instead of red.
  */
 export class LoadAwareDeadline {
   readonly #limitMs: number
@@ -26,7 +26,7 @@ export class LoadAwareDeadline {
     this.#lastStalledMs = readStalledMs()
   }
 
-  /** To be asked again and again: what happens between two calls counts as a whole. */
+  /** Call this repeatedly: the stalled time between two calls is read as a whole. */
   isOver(): boolean {
     const at = this.#now()
     const stalledMs = this.#readStalledMs()
@@ -39,7 +39,7 @@ export class LoadAwareDeadline {
   }
 }
 
-/** By the pressure that Linux reports. Where there is none, every machine is taken for a busy one. */
+/** Reads the pressure that Linux reports. Without it every machine counts as busy. */
 function stalledMs(): number {
   try {
     return readPressure('cpu') + readPressure('io')
@@ -48,7 +48,7 @@ function stalledMs(): number {
   }
 }
 
-/** The total of `some`, in microseconds: https://docs.kernel.org/accounting/psi.html */
+/** The field `total` of `some`, in microseconds: https://docs.kernel.org/accounting/psi.html */
 function readPressure(of: 'cpu' | 'io'): number {
   const [, total = '0'] = /^some .* total=(\d+)$/m.exec(readFileSync(`/proc/pressure/${of}`, 'utf8')) ?? []
   return Number(total) / 1_000

@@ -8,12 +8,12 @@ import { waitUntil } from './wait-until.ts'
 
 const PAUSE_WHEN_REFUSED_MS = 25
 const TRIES_AFTER_STOP = 100
-// Few, so that each has an order that can be broken.
+// Few, so that each recipient gets many messages, whose order can then be checked.
 const RECIPIENTS_OF_EACH = 4
 
 export interface LoadPlan {
   readonly client: Pick<SendClient, 'send'>
-  /** Sender numbers; each has a client of its own that sends one message after the other. */
+  /** Sender numbers. Each has its own client, which sends one message after the other. */
   readonly connections: readonly string[]
   /** Longest pause between two messages of a connection. */
   readonly pauseMs: number
@@ -22,23 +22,23 @@ export interface LoadPlan {
   readonly seed: number
   /** Longest text; the contract's limit if not given. */
   readonly textLength?: number
-  /** What to send instead of a text; undefined: a text. To be answered, so with a key. */
+  /** What to send instead of a text; undefined: send a text. It needs an answer, so it carries a key. */
   readonly instead?: (connection: string, random: Random) => Special | undefined
 }
 
 export interface Special {
-  /** One of the four, if not given. */
+  /** Left out: one of the connection's own recipients. */
   readonly to?: string
   readonly message: Readonly<Record<string, unknown>>
-  /** What has to arrive. */
+  /** The content that has to arrive. */
   readonly content: SentRequest['content']
 }
 
-// Of the sandbox: busy twice, so each text to it takes six seconds, and the later ones to it wait as long.
+// The sandbox answers busy twice for this number. Each text to it takes six seconds, and the next ones to it wait that long.
 const BUSY_TWICE = '15550100002'
 const BUSY_FOR_MS = 6_000
 
-/** Sends a share of the texts to a recipient that is busy, no faster than it takes them, and only so many of each connection. */
+/** Sends a share of the texts to a busy recipient, no faster than it takes them, and at most `ofEach` for each connection. */
 export function someDeferred(wanted: {
   readonly share: number
   readonly ofEach: number
@@ -54,10 +54,10 @@ export function someDeferred(wanted: {
   }
 }
 
-/** Sends without end and keeps what the client may know about every request: one side of the ledger. */
+/** Sends until it is stopped, and keeps what the client knows about every request: one side of the ledger. */
 export class Load {
   readonly requests: SentRequest[] = []
-  /** How often each kind of answer came: `acked`, a refusal by its status and codes, or `unknown` and why. */
+  /** How often each kind of answer came: `acked`, a refusal with status and codes, or `unknown` with its reason. */
   readonly answers: Record<string, number> = {}
   readonly #plan: LoadPlan
   #isStopping = false
@@ -71,22 +71,22 @@ export class Load {
     this.#isStopping = false
     const loops = this.#plan.connections.map((connection, index) => this.#sendAll(connection, index))
     this.#loops = Promise.all(loops)
-    // The caller of `stop` sees it; until then it must not count as unhandled.
+    // `stop` reports the rejection; until then it must not count as unhandled.
     this.#loops.catch(() => {})
   }
 
-  /** Ends after the request that is on its way, so the service should be up. */
+  /** Stops after the current request. The service should be up, so that it is answered. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#loops
   }
 
-  /** Those that leave open whether the message was accepted. */
+  /** The answers that leave open whether the message was accepted. */
   get unsureAnswers(): Record<string, number> {
     return Object.fromEntries(Object.entries(this.answers).filter(([name]) => name.startsWith('unknown')))
   }
 
-  /** Until so many more were acknowledged. */
+  /** Waits until this many more requests were acknowledged. */
   async waitForAcks(more: number): Promise<void> {
     const enough = this.ackedIds.length + more
     await waitUntil(`${more} more are accepted`, async () => this.ackedIds.length >= enough, { deadlineMs: 60_000 })
@@ -108,7 +108,7 @@ export class Load {
     { connection, index }: { connection: string; index: number },
     random: Random,
   ): Promise<SentRequest['answer']['kind']> {
-    // A text of its own for each request: so the log shows which one it was, even if no answer came.
+    // Each request has its own text. It identifies the request in the log even if no answer came.
     const text = makeText(`${connection}-${this.requests.length}`, random, this.#plan.textLength)
     const recipient = `4479${String(index).padStart(6, '0')}0${random.between(1, RECIPIENTS_OF_EACH)}`
     const special = this.#plan.instead?.(connection, random)
@@ -140,7 +140,7 @@ export class Load {
   }
 
   #count(answer: TryAnswer): void {
-    // The service has not answered it, and may never have seen it.
+    // The service did not answer this request and may never have seen it.
     if (answer.kind === 'unknown' && answer.why === CLOSED_WHEN_IDLE) return
     const name = nameAnswer(answer)
     this.answers[name] = (this.answers[name] ?? 0) + 1

@@ -5,7 +5,7 @@ const LONGEST = 4_096
 // quotes and line ends of every kind.
 const SAMPLES = ['plain words', '🙂👩‍👩‍👧‍👦', 'שלום עולם', 'é ü ệ', '"\'`\\ {}', 'a\tb\nc\r\nd', '﷽', '  ', ' end ']
 
-/** A text that no other request has, now and then as long as it may be. */
+/** A text that no other request has. Now and then it is as long as allowed. */
 export function makeText(mark: string, random: Random, longest = LONGEST): string {
   const sample = SAMPLES[random.between(0, SAMPLES.length - 1)] ?? ''
   const text = `${mark} ${sample}`

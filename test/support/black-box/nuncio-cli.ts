@@ -19,8 +19,8 @@ export class NuncioCli {
   readonly #program: readonly string[]
 
   /**
-   * `environment`: what the service has beside its data folder, such as the URL of its database. `through`: a program with
-   * arguments that starts each command, such as with fewer rights. `program`: another copy of the program than this one.
+   * `environment`: the settings of the service besides its data folder, such as the URL of its database. `through`: a program
+   * with arguments that starts each command, for example with fewer rights. `program`: another copy of the program.
    */
   constructor(place: {
     readonly dataDir: string
@@ -40,7 +40,7 @@ export class NuncioCli {
     return this.runWith('', ...args)
   }
 
-  /** With something to read, such as a password. */
+  /** Runs a command that reads from stdin, such as a password. */
   runWith(input: string, ...args: readonly string[]): Promise<CliAnswer> {
     const options = {
       cwd: this.#workDir,
@@ -53,13 +53,13 @@ export class NuncioCli {
       const child = execFile(program, given, options, (error, stdout, stderr) => {
         resolve({ code: error ? (error.code ?? error.signal ?? 'killed') : 0, stdout, stderr })
       })
-      // A command that reads nothing may have ended by now.
+      // A command that does not read its input may have ended already.
       child.stdin?.on('error', () => {})
       child.stdin?.end(input)
     })
   }
 
-  /** What a command prints with `--json`. Fails with the command's own words when it fails. */
+  /** Parses what a command prints with `--json`. If the command fails, rejects with what it printed. */
   async json<Answer>(...args: readonly string[]): Promise<Answer> {
     const { code, stdout, stderr } = await this.run(...args, '--json')
     if (code !== 0) throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)

@@ -12,15 +12,15 @@ const LOG_SHOWN_BYTES = 4_000
 export interface ServiceSettings {
   readonly dataDir: string
   readonly port: number
-  /** Distinguishes several that work in the same folder. */
+  /** Distinguishes several processes in the same folder. */
   readonly name?: string
-  /** Where its output goes and where it is started: outside the data, which may be full or broken. */
+  /** The working directory, and the folder of its log. It lies outside of the data, which may be full or broken. */
   readonly workDir: string
   readonly environment?: Readonly<Record<string, string>>
   /** Further arguments of `serve`, such as `--processes`. */
   readonly serveArguments?: readonly string[]
   readonly onStart?: (pid: number) => void
-  /** Another copy of the program than this one. */
+  /** Another copy of the program. */
   readonly program?: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export class NuncioProcess {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Starts it and waits until it says that it is ready. Returns that moment by the wall clock. */
+  /** Starts the service and waits until it reports that it is ready. Returns that time by the wall clock. */
   async start(): Promise<number> {
     this.spawn()
     return await waitUntil('the service becomes ready', () => this.#askReady(), {
@@ -60,7 +60,7 @@ export class NuncioProcess {
     })
   }
 
-  /** Starts it without waiting, for runs in which it may fail to start. */
+  /** Starts the service without waiting, for runs in which it may fail to start. */
   spawn(): void {
     const log = openSync(this.#logFile, 'a')
     const [program = '', ...given] = this.settings.program ?? [process.execPath, this.#main]
@@ -80,7 +80,7 @@ export class NuncioProcess {
     if (child.pid !== undefined) this.settings.onStart?.(child.pid)
   }
 
-  /** What a test loads before wraps parts of the sources, which are not to be found in a build. */
+  /** A test that preloads a module wraps parts of the sources, which a build does not have. */
   get #main(): string {
     return this.settings.environment?.['NODE_OPTIONS']?.includes('--import') ? nuncioSource : nuncioMain
   }
@@ -89,7 +89,7 @@ export class NuncioProcess {
     this.#child?.kill(signal)
   }
 
-  /** How it ended, or will end. */
+  /** Resolves with how the process ended. */
   get ending(): Promise<Ending> {
     return this.#ending
   }
@@ -108,7 +108,7 @@ export class NuncioProcess {
     await this.ended(30_000)
   }
 
-  /** Ends it as an operator would, and by force when that takes too long. Harmless when it is not running. */
+  /** Stops it as an operator does, and kills it if that takes too long. Harmless when it is not running. */
   async stop(): Promise<void> {
     if (!this.isRunning) return
     this.signal('SIGCONT')
@@ -120,7 +120,7 @@ export class NuncioProcess {
     return (await this.#statusOf('/health/live')) === 200
   }
 
-  /** The end of what it printed. */
+  /** The last part of its log. */
   get log(): string {
     return readFileSync(this.#logFile, 'utf8').slice(-LOG_SHOWN_BYTES)
   }

@@ -8,10 +8,10 @@ interface Place {
   readonly databaseUrl?: string
 }
 
-/** The three lines of a message page. */
+/** Reads the three lines of a message page. */
 export type ReadLines = (id: string) => Promise<readonly (string | null)[]>
 
-/** As an owner gets them who signs in to this service, once for each installation. */
+/** Reads them as an owner who signs in to this service. Call it once for each installation. */
 export async function openPages({ dataDir, databaseUrl }: Place, url: string): Promise<ReadLines> {
   const environment = { NUNCIO_DATA_DIR: dataDir, ...(databaseUrl && { NUNCIO_DATABASE_URL: databaseUrl }) }
   const { settings } = readSettings({ commandLine: {}, environment, envFile: {} })
@@ -26,7 +26,7 @@ export async function openPages({ dataDir, databaseUrl }: Place, url: string): P
   }
 }
 
-/** The same three lines at the command line, which also works while no service answers. */
+/** Reads the same three lines from the command line, which also works while the service is down. */
 export function readAtCommandLine(cli: Pick<QuickCli, 'run'>): ReadLines {
   return async (id) => {
     const { stdout } = await cli.run('message', 'explain', id)

@@ -6,9 +6,9 @@ import { openTestFolder } from './test-folder.ts'
 const LOG_SHOWN = 4_000
 
 /**
- * Runs a script of ours that mounts and starts what it likes. It lives in mount and process namespaces of its own: when
- * it ends, or is killed, the kernel ends its processes, undoes its mounts and frees its loop devices, whatever happened.
- * The script gets its arguments as JSON, with a folder to work in, and prints its report as JSON.
+ * Runs one of our scripts that mounts things and starts programs. It has its own mount and process namespaces: when it ends or is
+ * killed, the kernel ends its processes, undoes its mounts and frees its loop devices. The script gets its arguments, among them
+ * a folder to work in, as JSON, and prints its report as JSON.
  */
 export async function runInOwnMounts<Report>(
   script: URL,
@@ -39,18 +39,18 @@ export async function runInOwnMounts<Report>(
   }
 }
 
-/** For such a script: its arguments. It ends with the process that started it, whose death closes the pipe. */
+/** Called by such a script: returns its arguments. The script ends with its parent, whose death closes the pipe. */
 export function readRunArguments<Arguments>(): Arguments & { readonly workDir: string } {
   process.stdin.on('end', () => process.exit(1)).resume()
   return JSON.parse(process.argv[2] ?? '{}') as Arguments & { readonly workDir: string }
 }
 
-/** For such a script: prints its report and ends. */
+/** Called by such a script: prints the report and exits. */
 export function reportAndExit(report: unknown): void {
   process.stdout.write(JSON.stringify(report), () => process.exit(0))
 }
 
-/** Null where mounts can be made; otherwise why not, for the name of a skipped test. */
+/** Null where mounts can be made. Otherwise the reason, for the name of a skipped test. */
 export function whyNoOwnMounts(tools: readonly string[] = []): string | null {
   if (process.platform !== 'linux') return 'this is not Linux'
   if (process.getuid?.() !== 0) return 'only root may mount'

@@ -10,8 +10,8 @@ interface Place {
 }
 
 /**
- * The same command line inside this process. Starting a process costs half a second of one core, and a run with several
- * workers asks dozens of times while they need the machine.
+ * The same command line inside this process. Starting a process costs half a second of one core, and a run with several workers
+ * calls dozens of commands while the workers need the machine.
  */
 export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
   readonly #environment: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
     }
   }
 
-  /** Loads the program, which otherwise happens at the first command. */
+  /** Loads the program in advance; otherwise the first command does. */
   static async load(): Promise<void> {
     await Promise.all([loadProgram(), import('../../../src/server/wiring/open-administration.ts')])
   }
@@ -33,7 +33,7 @@ export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
     return this.runWith('', ...args)
   }
 
-  /** With something to read, such as a password. */
+  /** Runs a command that reads from stdin, such as a password. */
   async runWith(input: string, ...args: readonly string[]): Promise<CliAnswer> {
     const { run, surroundings } = await loadProgram()
     const parts: Record<'out' | 'err', string[]> = { out: [], err: [] }

@@ -1,4 +1,4 @@
-/** Random values that can be drawn again: the same seed gives the same ones. */
+/** Random values that can be repeated: the same seed gives the same values. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number
@@ -8,7 +8,7 @@ export interface Random {
 
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
-  // mulberry32: small, and good enough to scatter moments.
+  // mulberry32: short, and random enough to scatter times.
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

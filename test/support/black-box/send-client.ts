@@ -3,13 +3,15 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 const PATH = '/chat/api/v1/public/message/send'
 const LONGEST_WAIT_MS = 60_000
 
-/** The answer of one try to the client. `refused` only where it is certain that nothing was stored. */
+/** How the service answered one try. `refused` only if it is certain that nothing was stored. */
 export type TryAnswer =
   | { readonly kind: 'acked'; readonly messageId: string }
   | { readonly kind: 'refused'; readonly status: number; readonly codes: readonly string[] }
   | { readonly kind: 'unknown'; readonly why: string }
 
-/** Why nothing is known of a request that met, on a busy machine, a connection just as the service closed it for idleness. */
+/**
+ * The reason of an unknown result when the service closed an idle connection just as the request came. Happens on busy machines.
+ */
 export const CLOSED_WHEN_IDLE = 'connection closed'
 
 export interface Letter {
@@ -19,7 +21,7 @@ export interface Letter {
   readonly idempotencyKey: string | null
 }
 
-/** A caller of the one endpoint. Not `fetch`: we must know whether a request can have left at all. */
+/** A caller of the send endpoint. Not `fetch`: we must know whether a request can have left at all. */
 export class SendClient {
   readonly #url: string
   readonly #token: string
@@ -69,7 +71,7 @@ function answerOf({ statusCode = 0, headers }: IncomingMessage, text: string): T
     return { kind: 'acked', messageId }
   }
   const codes = errorCodes(text)
-  // A fault of the service (500) says nothing about what was stored; of the 503s only `commit_unknown` does not.
+  // A 500 says nothing about what was stored. A 503 does, unless its code is `commit_unknown`.
   const isCertain = statusCode < 500 || (statusCode === 503 && codes.length > 0 && !codes.includes('commit_unknown'))
   if (isCertain) return { kind: 'refused', status: statusCode, codes }
   return { kind: 'unknown', why: `${statusCode} ${codes.join(' ')}` }
@@ -80,13 +82,13 @@ function errorCodes(text: string): string[] {
   return body.data?.errors?.map(({ code }) => code) ?? []
 }
 
-/** A connection that was kept open; `CLOSED_WHEN_IDLE` if the service may just have closed it, because it was idle. */
+/** The answer when a kept connection broke. `CLOSED_WHEN_IDLE` if the service may just have closed it as idle. */
 function cutOff(error: NodeJS.ErrnoException): TryAnswer {
   return error.code === 'ECONNRESET' ? { kind: 'unknown', why: CLOSED_WHEN_IDLE } : answerOfError(error)
 }
 
 function answerOfError(error: NodeJS.ErrnoException): TryAnswer {
-  // Only a connection that was never made is certain; a reset may come after the commit.
+  // Only a refused connection is certain; a reset may come after the commit.
   if (error.code === 'ECONNREFUSED') return { kind: 'refused', status: 0, codes: [error.code] }
   return { kind: 'unknown', why: error.code ?? error.message }
 }

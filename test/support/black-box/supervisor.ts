@@ -3,10 +3,10 @@ import type { Ending, NuncioProcess } from './nuncio-process.ts'
 
 const PAUSE_MS = 100
 
-/** Starts the service again whenever it ends, as the operator's supervisor would, and keeps how it ended. */
+/** Restarts the service whenever it ends, as the operator's supervisor would, and keeps how it ended. */
 export class Supervisor {
   readonly endings: Ending[] = []
-  /** When each of them came, by the wall clock. */
+  /** When each ending happened, by the wall clock. */
   readonly endedAt: number[] = []
   readonly #service: NuncioProcess
   #isStopping = false
@@ -20,7 +20,7 @@ export class Supervisor {
     this.#loop = this.#watch()
   }
 
-  /** Leaves the service as it is. */
+  /** Stops supervising. The service goes on. */
   async stop(): Promise<void> {
     this.#isStopping = true
     if (!this.#service.isRunning) await this.#loop

@@ -16,16 +16,16 @@ const PREFIX = 'nuncio-fault-'
 /** A folder of its own for one run, with the processes that work in it. */
 export interface TestFolder {
   readonly path: string
-  /** Notes a process, so that a later run can end it if this one is killed. */
+  /** Records a process, so that a later run can end it if this run is killed. */
   remember(pid: number): void
   remove(): void
 }
 
-/** Makes the folder, after clearing away what killed runs have left. */
+/** Creates the folder, and first removes what killed runs have left. */
 export function openTestFolder(): TestFolder {
   sweepLeftovers()
   const path = mkdtempSync(join(tmpdir(), PREFIX))
-  // PostgreSQL works in it as another user when we are root.
+  // When we are root, PostgreSQL works in this folder as another user.
   chmodSync(path, 0o755)
   writeFileSync(join(path, 'namespace'), namespace())
   writeFileSync(join(path, 'owner'), `${process.pid}\n`)
@@ -41,19 +41,19 @@ function sweepLeftovers(): void {
     if (!name.startsWith(PREFIX)) continue
     const path = join(tmpdir(), name)
     const [owner] = readPids(join(path, 'owner'))
-    // A folder without a readable owner is being made at this moment.
+    // A folder without a readable owner is just being created.
     if (owner === undefined || isRunning(owner) || isOfOtherNamespace(path)) continue
     for (const pid of readPids(join(path, 'processes'))) if (worksIn(pid, path)) process.kill(pid, 'SIGKILL')
     removeOurs(path)
   }
 }
 
-// Runs in process namespaces of their own share the folder of folders, and see each other's owners as dead.
+// Runs in other process namespaces share the parent folder, and each takes the others' owners for dead.
 function isOfOtherNamespace(path: string): boolean {
   try {
     return readFileSync(join(path, 'namespace'), 'utf8') !== namespace()
   } catch {
-    // Being made at this moment.
+    // The folder is just being created.
     return false
   }
 }
@@ -87,11 +87,11 @@ function removeOurs(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })
   } catch {
-    // Another user's: it is for their next run to clear away.
+    // It belongs to another user, whose next run removes it.
   }
 }
 
-// The number may have gone to a stranger since: only a process that was started for this folder is ours to end.
+// The number may belong to another program by now. Only a process that was started for this folder may be ended.
 function worksIn(pid: number, path: string): boolean {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`NUNCIO_DATA_DIR=${path}`)

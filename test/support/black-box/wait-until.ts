@@ -4,21 +4,21 @@ import { LoadAwareDeadline } from './load-aware-deadline.ts'
 const LEAST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 
-/** How long to wait, and how often to ask. */
+/** How long to wait, and how often to check. */
 type Limit = (
   | {
-      /** Only against what never happens. It is a limit of an idle machine: a busy one gets more (`LoadAwareDeadline`). */
+      /** A limit for what must never happen. It is meant for an idle machine: a busy one gets more time (`LoadAwareDeadline`). */
       readonly deadlineMs: number
     }
   | {
-      /** A promise: by the clock, however busy the machine is. */
+      /** A limit that is promised: it counts by the clock, however busy the machine is. */
       readonly withinMs: number
     }
 ) & { readonly everyMs?: number }
 
 /**
- * Asks again and again until the answer is there, and fails with `what` when the limit has passed. For what happens
- * in another process, which does not call back.
+ * Checks repeatedly until there is an answer, and fails with `what` when the limit has passed. For what happens in another
+ * process, which cannot call back.
  */
 export async function waitUntil<Answer>(
   what: string,
@@ -36,7 +36,7 @@ export async function waitUntil<Answer>(
   }
 }
 
-/** Until the next question: at most a twentieth of what the wait has lasted is added to it. */
+/** The pause before the next check. It grows by at most a twentieth of the time waited so far. */
 export function pauseMs(passedMs: number): number {
   return Math.min(Math.max(LEAST_PAUSE_MS, passedMs / 20), LONGEST_PAUSE_MS)
 }

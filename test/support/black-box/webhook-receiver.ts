@@ -16,7 +16,7 @@ interface Received {
 
 type WebhookReceiver = Awaited<ReturnType<typeof openWebhookReceiver>>
 
-/** With it a service posts to the receiver, which lies on this machine. */
+/** Lets a service post to the receiver, which is on this machine. */
 export const MAY_POST_HERE = { NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' }
 
 interface Killing extends Pick<LoadPlan, 'client' | 'connections'> {
@@ -27,7 +27,7 @@ interface Killing extends Pick<LoadPlan, 'client' | 'connections'> {
   readonly kill: (round: number) => Promise<void>
 }
 
-/** Sends while services are killed, and checks what was posted of it. Returns how many messages there were. */
+/** Sends while services are killed, and checks the posts about what was sent. Returns the number of messages. */
 export async function postWhileKilled(
   receiver: WebhookReceiver,
   { cli, client, connections, rounds, seed, kill }: Killing,
@@ -45,7 +45,7 @@ export async function postWhileKilled(
   return checkReceived(receiver, cli)
 }
 
-/** Waits until the last state of each message was posted, and checks what came: one id for each change, and all signed. */
+/** Waits until the last state of each message was posted. Then checks that each change came under one id and was signed. */
 async function checkReceived({ received, unsigned }: WebhookReceiver, cli: Pick<NuncioCli, 'json'>): Promise<number> {
   const messages = await waitUntil(
     'all messages to be posted',
@@ -68,7 +68,7 @@ async function checkReceived({ received, unsigned }: WebhookReceiver, cli: Pick<
   return messages.length
 }
 
-/** Takes most of what comes, answers some with 503, and keeps what it took. */
+/** Accepts most posts, answers some with 503, and keeps the accepted ones. */
 export async function openWebhookReceiver(random: ReturnType<typeof createRandom>) {
   const received: Received[] = []
   const unsigned: string[] = []

@@ -14,11 +14,11 @@ export interface WorldPlan {
   readonly environment?: Readonly<Record<string, string>>
   /** Further arguments of `serve`, such as `--processes`. */
   readonly serveArguments?: readonly string[]
-  /** Where to work and where the data lies, if not in a folder of its own. The caller removes them. */
+  /** The folders to work in and for the data, if not a temporary folder. The caller removes them. */
   readonly place?: { readonly workDir: string; readonly dataDir: string }
 }
 
-/** A running service with connections and a token, and all that a run needs to use and check it. */
+/** A running service with connections and a token, and what a run needs to use and check it. */
 export interface World {
   readonly service: NuncioProcess
   readonly cli: QuickCli
@@ -63,7 +63,7 @@ const FIRST_NUMBER = 15_550_002_000
 
 type SenderPlan = Pick<WorldPlan, 'connections' | 'connectionArguments'>
 
-/** A token, and as many connections as are wanted. */
+/** Creates a token and as many connections as the plan wants. */
 export async function prepareSenders(cli: Pick<NuncioCli, 'json'>, plan: SenderPlan) {
   const { token } = await cli.json<{ token: string }>(...TOKEN_CREATE)
   return { token, connections: await addConnections(cli, plan) }

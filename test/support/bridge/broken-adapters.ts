@@ -1,16 +1,16 @@
-/** What must be asked of an adapter before a mistake shows: requests that send nothing, messages, disturbed calls, receipts, restarts. */
+/** The kind of test that shows a mistake: requests that send nothing, messages, disturbed calls, receipts, restarts. */
 type Trial = 'asked' | 'sent' | 'disturbed' | 'reported' | 'restarted'
 
 export interface BrokenAdapter {
   readonly shownBy: Trial
-  /** Of a promise that it breaks. */
+  /** The title of a promise that it breaks. */
   readonly title: RegExp
   readonly file?: 'adapter.mjs' | 'kannel.mjs'
   readonly code: string
   readonly instead: string
 }
 
-/** Mistakes that an adapter could make, each as a change of the one for Kannel. */
+/** Mistakes that an adapter could make, each as a change to the source of the adapter for Kannel. */
 export const BROKEN_ADAPTERS: Readonly<Record<string, BrokenAdapter>> = {
   'believes every signature': {
     shownBy: 'asked',

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-/** A message as the gateway would send it on. */
+/** A message as the gateway would pass it on. */
 interface SentOn {
   readonly to: string
   readonly type: string
@@ -18,7 +18,7 @@ interface SentOn {
 interface Answer {
   readonly status: number
   readonly value: unknown
-  /** Sent as it is, in place of `value` in JSON. */
+  /** The body as it is sent, instead of `value` as JSON. */
   readonly text?: string | undefined
 }
 
@@ -29,16 +29,16 @@ export interface Report {
 
 /** How one gateway speaks, as its documents describe it. */
 interface Dialect {
-  /** The arguments of its adapter, besides the common ones. `files`: the key, the password and the secret of the webhook. */
+  /** The arguments of its adapter besides the common ones. `files`: the files with the key and with the secret of the webhook. */
   readonly given: (files: Readonly<Record<'key' | 'webhook', string>>) => readonly string[]
   readonly webhookPath: string
   readonly isAllowed: (headers: IncomingMessage['headers']) => boolean
   readonly refusal: Answer
   readonly state: (path: string, isReady: boolean) => Answer | null
   readonly read: (path: string, body: Buffer, headers: IncomingMessage['headers']) => SentOn
-  /** Its answer to a message that it took, under this id. */
+  /** Its answer to a message that it accepted under this id. */
   readonly accepted: (id: string) => Answer
-  /** The webhook about a message; null when it has none for this kind. */
+  /** The webhook about a message; null when the gateway sends none of this kind. */
   readonly report: (
     report: Report,
     key: string,
@@ -169,17 +169,17 @@ export const DIALECTS: Readonly<Record<'waha' | 'evolution' | 'gowa', Dialect>> 
   },
 }
 
-/** A gateway that speaks this dialect. It takes everything, and reports what it took, unless `answer` is set. */
+/** A gateway that speaks this dialect. It accepts and reports every message, unless `answer` is set. */
 export class FakeMessenger {
   readonly sent: SentOn[] = []
   readonly #server = createServer()
   readonly #dialect: Dialect
   isReady = true
-  /** In place of taking the next messages. */
+  /** Its answer to the next messages, instead of accepting them. */
   answer: Answer | null = null
-  /** It ends every call before it has read it. */
+  /** It ends every call before it has read the request. */
   breaksOff = false
-  /** Where it reports to by itself; null: nowhere. */
+  /** The URL that it sends webhooks to; null: it sends none. */
   webhook: string | null = null
 
   private constructor(dialect: Dialect) {
@@ -213,7 +213,7 @@ export class FakeMessenger {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** As often as its webhook is to be repeated. Returns the last status. */
+  /** Posts a webhook until the reply is no 5xx, for 20 tries at most. Returns the last status, or 0. */
   async report(report: Report, key = WEBHOOK_KEY): Promise<number> {
     const wanted = this.#dialect.report(report, key)
     if (!wanted) return 0
@@ -238,7 +238,7 @@ export class FakeMessenger {
     if (this.answer) return this.answer
     this.sent.push(read(path, body, headers))
     const id = randomBytes(8).toString('hex').toUpperCase()
-    // They may come before the answer.
+    // The reports may come before the answer.
     for (const kind of ['sent', 'delivered'] as const) void this.report({ id, kind })
     await setTimeout(20)
     return accepted(id)
@@ -254,7 +254,7 @@ export function sha256Of(file: Uint8Array): string {
   return createHash('sha256').update(file).digest('hex')
 }
 
-/** The fields of a form, and its one file. */
+/** Reads the fields of a form and its one file. */
 function readForm(body: Buffer, type: string) {
   const boundary = /boundary=(.+)$/.exec(type)?.[1] ?? ''
   const parts = body.toString('latin1').split(`--${boundary}`).slice(1, -1)

@@ -17,14 +17,14 @@ export type MessengerName = keyof typeof DIALECTS
 type Fields = Readonly<Record<string, unknown>>
 
 interface Wanted {
-  /** The check stands between adapter and gateway. */
+  /** A proxy of the test stands between adapter and gateway. */
   readonly isBetween?: boolean
   readonly webhookKey?: string
   readonly mostFileBytes?: number
   readonly mostHeapMb?: number
 }
 
-/** The adapter of a messenger as a process, in front of one that is only played. */
+/** The adapter of a messenger as a process, in front of a simulated gateway. */
 export async function openWorld(
   name: MessengerName,
   { isBetween = false, webhookKey = WEBHOOK_KEY, mostFileBytes, mostHeapMb }: Wanted = {},
@@ -65,20 +65,20 @@ export async function openWorld(
       if ('problem' in attempted) throw new Error(attempted.problem)
       return { ...attempted.outcome }
     },
-    /** What it says of an attempt that began now. */
+    /** The adapter's evidence about an attempt that began now. */
     async evidenceOf(attemptId: string): Promise<Fields> {
       const answer = await adapter.evidence(attemptId, Date.now())
       if ('problem' in answer) throw new Error(answer.problem)
       return answer.value as Fields
     },
-    /** A second one on the same log. */
+    /** Starts a second adapter on the same log. */
     startAnother: async () => (await AdapterProcess.create(settings)).start(),
     async health(): Promise<Fields> {
       const answer = await adapter.signed({ method: 'GET', path: '/health', id: `hea_${crypto.randomUUID()}` })
       if ('problem' in answer) throw new Error(answer.problem)
       return answer.value as Fields
     },
-    /** `isSigned`: it refuses as Nuncio itself does. */
+    /** `isSigned`: refusals are signed, as Nuncio's own are. */
     async takeReceipts(refusals?: readonly number[], isSigned = false) {
       const receiver = await takeReceipts(secret, refusals, isSigned)
       closing.push(receiver.close)
@@ -97,7 +97,9 @@ export async function openWorld(
   }
 }
 
-/** As Nuncio takes them, once these statuses were answered: unsigned, as a proxy may answer them, or by Nuncio. */
+/**
+ * Answers with `refusals` first, then stores receipts as Nuncio does. Refusals are unsigned, as from a proxy, unless `isSigned`.
+ */
 async function takeReceipts(secret: string, refusals: readonly number[] = [], isSigned = false) {
   const receipts: Fields[] = []
   const batches: { readonly receipts: number; readonly bytes: number }[] = []

@@ -7,14 +7,14 @@ import { waitUntil } from '../black-box/wait-until.ts'
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 interface AdapterSettings {
-  /** What Node runs: a file, from the root of the project, and arguments before all others. */
+  /** The arguments of Node: a file, relative to the root of the project, and the first arguments of the program. */
   readonly program: readonly [file: string, ...given: string[]]
   readonly secretFile: string
   readonly log: string
   readonly arguments: readonly string[]
-  /** No file of it gets longer, as on a full disk. A multiple of 512. */
+  /** The longest that a file may get, to simulate a full disk. A multiple of 512. */
   readonly mostFileBytes?: number | undefined
-  /** Its process has no more memory for what it holds. */
+  /** The memory that the process may use. */
   readonly mostHeapMb?: number | undefined
 }
 

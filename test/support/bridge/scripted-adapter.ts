@@ -2,18 +2,18 @@ import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the gateway or the line does to an attempt, by recipient. */
+/** What the gateway or the network does to an attempt, by recipient. */
 export type Fault =
   | { readonly kind: 'reject'; readonly class: string; readonly code: string; readonly words?: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'drop' | 'hang'; readonly when: 'before' | 'after' }
-  /** Whatever a test wants to be answered, by the adapter or by something before it. */
+  /** Any answer that a test wants, from the adapter or from something in front of it. */
   | { readonly kind: 'crafted'; readonly answer: (asked: Asked) => Crafted }
 
 interface Asked {
   readonly id: string
   readonly attemptId: string
-  /** As they came. */
+  /** As they were received. */
   readonly headers: IncomingMessage['headers']
   readonly body: string
 }
@@ -46,7 +46,7 @@ interface Row {
   result: Readonly<Record<string, unknown>> | null
 }
 
-/** What survives the end of the process of an adapter, and what its gateway has. */
+/** What survives the process of an adapter: its log, and what its gateway has received. */
 export class AdapterLog {
   readonly rows = new Map<string, Row>()
   readonly closed = new Set<string>()
@@ -64,21 +64,21 @@ interface AdapterOptions {
   readonly receipts?: readonly string[]
 }
 
-/** An adapter of protocol 1 written for tests, apart from the adapters of the project: what it answers is set from outside. */
+/** An adapter of protocol 1 for tests, independent of the adapters of the project. Tests set what it answers. */
 export class ScriptedAdapter {
   readonly log: AdapterLog
   readonly requests: { readonly method: string; readonly path: string }[] = []
   readonly faults = new Map<string, Fault>()
-  /** Changed by tests of the gate. */
+  /** Tests of the gate change this. */
   isReady = true
   isSilentAboutHealth = false
   signsHealth = true
   secret: string
-  /** Whether it reports by itself what became of attempts. */
+  /** Whether it reports the results of attempts by itself. */
   reports = true
   closesAttempts = true
   clockOffsetMs = 0
-  /** Members of its health that are otherwise. */
+  /** Fields of its health that differ from the usual ones. */
   describes: Readonly<Record<string, unknown>> = {}
   readonly #server: Server
   readonly #options: AdapterOptions
@@ -168,7 +168,7 @@ export class ScriptedAdapter {
     }
   }
 
-  /** As an adapter with this secret signs it. */
+  /** Signs an answer as an adapter with this secret does. */
   static signedBy(secret: string, id: string, value: unknown): Required<Crafted> {
     return new ScriptedAdapter({ secret }).signed(id, value)
   }
@@ -309,7 +309,7 @@ export class ScriptedAdapter {
       ])
   }
 
-  /** Until they are taken. */
+  /** Posts receipts until they are accepted. */
   async postReceipts(url: string, receipts: readonly unknown[]): Promise<number> {
     const body = JSON.stringify({ type: 'receipts', receipts })
     for (let tries = 0; this.#isOpen && tries < 1_000; tries++) {
@@ -318,7 +318,7 @@ export class ScriptedAdapter {
         const { status } = await fetch(url, { method: 'POST', headers, body })
         if (status < 429) return status
       } catch {
-        // It is away, or its answer was cut off.
+        // Nuncio is down, or its answer was cut off.
       }
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

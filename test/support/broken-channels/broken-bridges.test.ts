@@ -17,7 +17,7 @@ interface BrokenBridge {
   readonly adapter?: (adapter: ScriptedAdapter) => void
 }
 
-/** What is not signed is believed when it has this status. */
+/** Believes an unsigned answer that has this status. */
 const believing =
   (status: number): Wrap =>
   (call) =>
@@ -27,7 +27,7 @@ const believing =
     return { kind: 'not-sent', code: 'unreachable', words: `It answered ${status}.` }
   }
 
-/** Whatever was answered is as if the adapter had signed it for this request. */
+/** Signs any answer as if the adapter had signed it for this request. */
 const resigned = (adapter: ScriptedAdapter, { headers }: CallWanted, body: string): CallEnd => {
   const signed = adapter.signedHeaders(headers['webhook-id'] ?? '', body)
   return { kind: 'answered', status: 200, header: (name) => signed[name] ?? null, body: Buffer.from(body) }

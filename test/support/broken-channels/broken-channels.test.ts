@@ -31,6 +31,6 @@ describe('the suite for channels', () => {
 async function openWorld({ on, channel: broken, world: changed }: BrokenChannel): Promise<ChannelWorld> {
   const alter: Altering = (channel, world) => ({ ...channel, ...broken?.(channel, world) })
   const world = await (on === 'sandbox' ? newSandboxWorld(alter) : newWhatsAppCloudWorld(alter))
-  // The same object, because proofs set what its reports come to.
+  // Changes the same object, because proofs set what becomes of its reports.
   return Object.assign(world, changed?.(world))
 }

@@ -2,13 +2,13 @@ import type { MessageContent } from '../../../src/core/message/message.ts'
 import type { Channel, Handover, Outcome } from '../../../src/core/ports/channel.ts'
 import type { ChannelWorld } from '../../conformance/channel/channel-world.ts'
 
-/** Which part of the suite is most likely to notice it: that one is tried first, to save time. */
+/** The part of the suite that is most likely to notice the mistake. It is tried first, to save time. */
 export type Part = 'settings' | 'handing over' | 'trouble' | 'evidence' | 'reporting'
 
 export interface BrokenChannel {
   readonly on: 'sandbox' | 'whatsapp-cloud'
   readonly noticedBy: Part
-  /** What is different about each instance of the channel. */
+  /** What each instance of the channel does differently. */
   readonly channel?: (channel: Channel, world: () => ChannelWorld) => Partial<Channel>
   readonly world?: (world: ChannelWorld) => Partial<ChannelWorld>
 }

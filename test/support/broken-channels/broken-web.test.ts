@@ -10,7 +10,7 @@ import { BROKEN_WEB, Broken, type BrokenWeb } from './broken-web.ts'
 import { proofsOf } from './is-noticed.ts'
 
 const REASON = whyNoLibrary()
-// The simulator refuses with a code alone.
+// The simulator refuses with a code only, so there is no text that could repeat a secret.
 const NOT_APPLICABLE = 'repeats no secret, even if the network does'
 
 describe.skipIf(REASON)(`the suite for channels, on WhatsApp Web against the simulator${skipNote(REASON)}`, () => {
@@ -30,13 +30,13 @@ describe.skipIf(REASON)(`the suite for channels, on WhatsApp Web against the sim
     async ({ title, ...broken }) => {
       const proof = proofsOf(channelKeepsItsPromises, () => openBroken(broken)).find(({ name }) => name === title)
 
-      // Whatever else it fails with is no finding.
+      // Any other failure does not count as noticing the mistake.
       await assert.rejects(
         async () => proof?.prove(),
         (error) => error instanceof assert.AssertionError || error instanceof Broken,
       )
 
-      // What a broken channel does wrong, the simulator notices, too.
+      // The simulator also complains about what a broken channel does wrong.
       simulator.takeComplaints()
     },
   )
@@ -44,6 +44,6 @@ describe.skipIf(REASON)(`the suite for channels, on WhatsApp Web against the sim
 
 async function openBroken({ channel: broken, memory, world: changed }: BrokenWeb): Promise<ChannelWorld> {
   const world = await newWhatsAppWebWorld((channel, of) => ({ ...channel, ...broken?.(channel, of) }), memory)
-  // The same object, because proofs set what its reports come to.
+  // Changes the same object, because proofs set what becomes of its reports.
   return Object.assign(world, changed?.(world))
 }

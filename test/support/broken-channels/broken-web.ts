@@ -7,9 +7,9 @@ import type { ChannelWorld } from '../../conformance/channel/channel-world.ts'
 
 export interface BrokenWeb {
   readonly mistake: string
-  /** What is different about each instance of the channel. */
+  /** What each instance of the channel does differently. */
   readonly channel?: (channel: Channel, world: () => ChannelWorld) => Partial<Channel>
-  /** What is different about what they remember. */
+  /** What the channel state does differently. */
   readonly memory?: Partial<ChannelState>
   readonly world?: (world: ChannelWorld) => Partial<ChannelWorld>
 }
@@ -24,10 +24,10 @@ const REJECTED: Failure = {
   suspectsNetwork: true,
   retryAfterMs: null,
 }
-// Longer than a channel may take once it was stopped.
+// Longer than a channel may take after it was stopped.
 const SLOW_MS = 5_500
 
-/** By the title of a proof: a mistake that WhatsApp Web could make, and that this proof finds. */
+/** For each proof, by its title: a mistake that WhatsApp Web could make and that this proof notices. */
 export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
   'reads each setting, and reads what it writes of it as the same': {
     mistake: 'forgets a setting',
@@ -338,7 +338,7 @@ function repeating(): BrokenWeb {
         const outcome = await channel.send(handover, ...limits)
         if (outcome.kind !== 'unknown') return outcome
         for (let attempt = nextAttempt(handover); ; attempt = nextAttempt(attempt)) {
-          // Until it is logged in again.
+          // Every try is rejected until the session has logged in again.
           if ((await channel.send(attempt, ...limits)).kind !== 'rejected') return outcome
           await setTimeout(50)
         }

@@ -9,7 +9,9 @@ interface Proof {
 
 const AT_ONCE = 6
 
-/** Whether a proof of these parts fails. The first parts are tried first, and some proofs at a time, because most only wait. */
+/**
+ * Whether a proof of these parts fails. The first parts are tried first. Several proofs run at a time, because most only wait.
+ */
 export async function isNoticed<World>(
   parts: readonly SuitePart<World>[],
   newWorld: () => Promise<World>,

@@ -16,7 +16,7 @@ import { BROKEN_STORAGES } from './broken-storages.ts'
 
 type SuitePart = (suite: Suite, newWorld: NewWorld) => void
 
-/** Which parts of the suite are most likely to notice that a port is broken: they are tried first, to save time. */
+/** For each broken port, the parts of the suite that are most likely to notice it. They are tried first, to save time. */
 const PARTS: Readonly<Record<string, readonly SuitePart[]>> = {
   intake: [intakeKeepsItsPromises],
   lanes: [receiptsKeepTheirPromises, lanesKeepTheirPromises],

@@ -369,7 +369,7 @@ export const BROKEN_STORAGES: Readonly<Record<string, Break>> = {
   },
 }
 
-/** Lets every claim succeed, as an engine would that does not check heartbeats. */
+/** Lets every claim succeed, like an engine that does not check heartbeats. */
 async function claimFromAny({ lanes }: StorageWorld, request: Parameters<Lanes['claim']>[0]) {
   for (const other of ['anna', 'ben']) {
     if (other !== request.worker) await lanes.deleteLease(other as Parameters<Lanes['deleteLease']>[0])

@@ -1,6 +1,6 @@
 import type { StorageWorld } from '../../conformance/storage-world.ts'
 
-/** What an engine does otherwise than it should. */
+/** The ports that a broken engine replaces. */
 export type Break = (world: StorageWorld) => Partial<StorageWorld>
 
 /** The port with some of its functions replaced. */

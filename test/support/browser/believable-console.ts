@@ -5,15 +5,15 @@ import { makeFiles, type OfferedFile } from './offered-files.ts'
 import { type OpenConsole, openConsole } from './open-console.ts'
 import { addPerson } from './person.ts'
 
-/** A console with the data of a small shop behind it: some went well, some did not, some waits. */
+/** A console with the data of a small shop: some messages were delivered, some failed, some wait. */
 export interface ShownConsole extends OpenConsole {
   readonly connection: string
   readonly token: string
-  /** The id of a message that failed, as in the address of its page. */
+  /** The id of a message that failed, as in the URL of its page. */
   readonly request: string
   /** The id of a webhook. */
   readonly webhook: string
-  /** The open chat, as in the address of the sandbox. */
+  /** The open chat, as in the URL of the sandbox. */
   readonly chat: string
 }
 
@@ -23,7 +23,7 @@ const NEWSLETTER = '15550001020'
 const ANNA = '491701234501'
 const ALLOWED = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8', NUNCIO_WEBHOOK_ALLOWED_PRIVATE: '127.0.0.0/8' }
 const SEND = ['--event', 'messaging.send_message']
-// Until all that can be sent was sent, receipts have come, and the tallies have counted it.
+// By then all that can be sent was sent, receipts have come, and the tallies have counted them.
 const SETTLED_AFTER_MS = 15_000
 
 export async function openBelievableConsole(): Promise<ShownConsole> {
@@ -47,13 +47,13 @@ export async function openBelievableConsole(): Promise<ShownConsole> {
   }
 }
 
-/** The shop, its people, numbers and tokens. */
+/** Creates the shop with its people, numbers and tokens. */
 async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: string; token: string }> {
   await page.request.put(`/console/api/accounts/${account}/settings/name`, {
     data: { name: 'Corner Bakery' },
     headers: { origin: url },
   })
-  // A shop that has been open for a while, so no first steps.
+  // Marks the first steps as done: the shop has been open for a while.
   await page.request.post(`/console/api/accounts/${account}/overview/message-seen`, { headers: { origin: url } })
   const developer = { name: 'Dev Patel', email: 'dev@example.com', password: 'a loaf of bread at seven' }
   await addPerson(cli, developer, { role: 'developer' })
@@ -71,7 +71,7 @@ async function prepare({ cli, page, account, url }: OpenConsole): Promise<{ id: 
   return await cli.json('token', 'create', '--name', 'web-shop', '--expires', '90d', ...SEND)
 }
 
-/** A webhook of the shop, and an address of it that does not answer any more. Returns the id of the first. */
+/** Adds a webhook of the shop, and one whose address does not answer any more. Returns the id of the first. */
 async function addWebhook({ cli }: OpenConsole, shop: string): Promise<string> {
   const add = (url: string, description: string, ...kinds: readonly string[]) => {
     const notices = kinds.flatMap((kind) => ['--notice', kind])
@@ -83,7 +83,7 @@ async function addWebhook({ cli }: OpenConsole, shop: string): Promise<string> {
   return id
 }
 
-/** Sends what the shop sends. Returns the id of a message that will fail. */
+/** Sends the shop's messages. Returns the id of one that will fail. */
 async function sendAll({ cli, url }: OpenConsole, { token, files }: { token: string; files: string }): Promise<string> {
   const send = (from: string, to: string, message: Readonly<Record<string, unknown>>) =>
     sendOne({ url, token, body: { from, to, message } })
@@ -121,7 +121,7 @@ interface Call {
   readonly body: unknown
 }
 
-/** Refusals are wanted, too: they stand in the log. Returns the message's id; empty when there is none. */
+/** Sends one message. A refusal is also wanted: it appears in the log. Returns the message's id, empty when refused. */
 async function sendOne({ url, token, body }: Call): Promise<string> {
   const response = await fetch(`${url}/chat/api/v1/public/message/send`, {
     method: 'POST',
@@ -132,7 +132,7 @@ async function sendOne({ url, token, body }: Call): Promise<string> {
   return response.headers.get('x-message-id') ?? ''
 }
 
-/** A web server that stands for the shop's own. */
+/** Starts a web server that stands for the shop's own. */
 async function offer(files: Readonly<Record<string, OfferedFile>>) {
   const server = createServer((request, response) => {
     const file = files[(request.url ?? '').slice(1)]

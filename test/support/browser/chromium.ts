@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from '@playwright/test'
 
-// Debian's own: Playwright would download one that we cannot reach.
+// Debian's package. Playwright downloads its own browser from a server that not every network reaches.
 const EXECUTABLE = '/usr/bin/chromium'
 
-/** Why there are no tests in a browser on this machine; null: there are. */
+/** Null where tests in a browser can run; otherwise the reason. */
 export function whyNoBrowser(): string | null {
   return existsSync(EXECUTABLE) ? null : 'Chromium is not installed: run `apt-get install chromium`'
 }
 
-// A test begins right after the one before it.
+// Long enough that the next test still finds it open.
 const KEPT_OPEN_MS = 3_000
 
 let kept: Promise<Browser> | null = null
@@ -17,13 +17,13 @@ let closing: NodeJS.Timeout | undefined
 
 interface BorrowedBrowser {
   readonly browser: Browser
-  /** Ends all that was opened in it. */
+  /** Closes all that was opened in the browser. */
   readonly giveBack: () => Promise<void>
 }
 
 /**
- * The browser of this process, for one at a time: contexts keep apart what tests do, and starting and ending a browser
- * takes longer than many of them. It ends a while after its last use.
+ * The browser of this process, for one borrower at a time. Contexts keep tests apart, and starting a browser takes longer than
+ * many tests. It closes a while after its last use.
  */
 export async function borrowBrowser(): Promise<BorrowedBrowser> {
   clearTimeout(closing)
@@ -42,8 +42,8 @@ export async function borrowBrowser(): Promise<BorrowedBrowser> {
   }
 }
 
-/** One of its own, which the caller closes. */
+/** Opens a browser that the caller closes. */
 export async function openBrowser(): Promise<Browser> {
-  // Its sandbox wants a user other than root, and rights that containers do not give. It opens only our own pages.
+  // Chromium's sandbox needs a user other than root, and rights that containers do not give. It opens only our own pages.
   return await chromium.launch({ executablePath: EXECUTABLE, args: ['--no-sandbox', '--font-render-hinting=none'] })
 }

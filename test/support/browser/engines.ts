@@ -2,8 +2,8 @@ const ENGINES = ['SQLite', 'PostgreSQL'] as const
 export type EngineName = (typeof ENGINES)[number]
 
 /**
- * The given one, unless `BROWSER_TESTS_ON=both` asks for both. What a page shows comes from the console's API, which has
- * tests of its own on both.
+ * The given engine, or both with `BROWSER_TESTS_ON=both`. One is enough: what a page shows comes from the console's API, whose
+ * own tests run on both.
  */
 export function enginesOr(one: EngineName): readonly EngineName[] {
   const choice = process.env['BROWSER_TESTS_ON'] || 'one'

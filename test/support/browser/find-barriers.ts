@@ -3,18 +3,18 @@ import type { Page } from '@playwright/test'
 import { findFaintBorders } from './find-faint-borders.ts'
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-// Of the rules with these tags, those that a colour can break. For all others the two schemes are the same page.
+// The rules of these tags that depend on colours. For all other rules the two schemes are the same page.
 const OF_COLOURS = ['color-contrast', 'link-in-text-block']
 
-// The builder loads its own script when this is empty.
+// With this the builder does not load its script again; it would if this were empty.
 const NOTHING_TO_LOAD = ';'
 
 export const SCHEMES = ['light', 'dark'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
 /**
- * What keeps people out of the page as it stands, in light by all rules and in dark by those of colours; one line each.
- * Empty: nothing that axe can find, and no border that is hard to see.
+ * The accessibility faults of the page as it is, one line each: by all rules in light, by the rules about colours in dark. Empty
+ * if axe finds nothing and no border is hard to see.
  */
 export async function findBarriers(page: Page, show: typeof showIn = showIn): Promise<string[]> {
   const found: string[] = []
@@ -32,9 +32,8 @@ export async function findBarriers(page: Page, show: typeof showIn = showIn): Pr
 }
 
 /**
- * What is in order is not listed, and axe ends where it began: otherwise it opens another page for that,
- * because of pages that hold others of foreign origin. Ours never do. Its half a megabyte of script stays in the page,
- * because loading it takes longer than the analysis itself.
+ * Runs axe without listing what passed. Legacy mode keeps axe from opening another page for frames of foreign origin, which our
+ * pages never have. The half megabyte of axe stays in the page, because loading it takes longer than the analysis.
  */
 async function analyze(page: Page, scheme: Scheme) {
   const isLoaded = await page.evaluate<boolean>('typeof window.axe === "object"')
@@ -44,15 +43,15 @@ async function analyze(page: Page, scheme: Scheme) {
   return await (scheme === 'light' ? axe.withTags(TAGS) : axe.withRules(OF_COLOURS)).analyze()
 }
 
-/** The person's system changes its colours; the page follows, unless another choice was made in it. */
+/** Changes the colour scheme of the person's system. The page follows, unless the person chose a scheme in it. */
 export async function showIn(page: Page, scheme: Scheme): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
   await page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor()
-  // Colours that are still on their way from the one scheme to the other belong to neither.
+  // Wait for transitions: a colour halfway between the schemes belongs to neither.
   await page.evaluate(COLOURS_SETTLED)
 }
 
-// As text, because these names are the browser's and not Node's.
+// This is text because it runs in the browser, whose names Node's types do not have.
 const COLOURS_SETTLED = `(async () => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
   const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)

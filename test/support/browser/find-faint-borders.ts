@@ -1,14 +1,14 @@
 import type { Page } from '@playwright/test'
 
 /**
- * Fields, checkboxes, radio buttons and switches whose border has a contrast below 3 to what is around them (WCAG 1.4.11), which
- * axe does not check; one line each. What is checked shows it by its mark, and what has the focus by that.
+ * Fields, checkboxes, radio buttons and switches whose border has a contrast below 3 to its surroundings (WCAG 1.4.11), one line
+ * each. Axe does not check this. Checked or focused controls are left out: the mark or the focus ring shows them.
  */
 export function findFaintBorders(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(FAINT_BORDERS)
 }
 
-// As text, because these names are the browser's and not Node's.
+// This is text because it runs in the browser, whose names Node's types do not have.
 const FAINT_BORDERS = `(() => {
   const parts = (colour) => colour.match(/[\\d.]+/g).map(Number)
   const luminance = (colour) => {

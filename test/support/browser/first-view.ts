@@ -21,7 +21,7 @@ export function scriptsOf(dist: string, sources: readonly string[]): readonly st
   return [...files].filter((file) => file.endsWith('.js'))
 }
 
-/** As they cross the wire: compressed where the build has done so. */
+/** The bytes that are transferred: compressed where the build has compressed the file. */
 export function wireBytes(dist: string, files: readonly string[]): number {
   const sizes = files.map((file) => {
     const compressed = join(dist, `${file}.br`)

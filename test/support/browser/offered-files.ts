@@ -15,7 +15,7 @@ const SAMPLES_PER_SECOND = 8_000
 const SECONDS = 2
 const HEADER_BYTES = 44
 
-/** A picture, a document and a sound, made here: nothing is taken from elsewhere. */
+/** Makes a picture, a document and a sound on the spot, so that no file is taken from elsewhere. */
 export async function makeFiles(browser: Browser): Promise<Readonly<Record<string, OfferedFile>>> {
   const page = await browser.newPage({ viewport: { width: 480, height: 320 } })
   await page.setContent(PICTURE)

@@ -3,7 +3,7 @@ import { findBarriers } from './find-barriers.ts'
 
 const PHONE = { width: 390, height: 844 }
 
-/** What keeps people with a phone out of the page, light and dark: what axe finds, and what stands out at the side. */
+/** The accessibility faults at the width of a phone, light and dark: what axe finds, and what sticks out at the side. */
 export function findBarriersOnPhone(page: Page): Promise<string[]> {
   return onPhone(page, async () => {
     const found = await findBarriers(page)
@@ -12,10 +12,10 @@ export function findBarriersOnPhone(page: Page): Promise<string[]> {
   })
 }
 
-/** What is found on the page while it has the width of a phone. */
+/** Runs `find` while the page has the width of a phone. */
 export async function onPhone<Found>(page: Page, find: () => Promise<Found>): Promise<Found> {
   const before = page.viewportSize()
-  // A phone has no pointer that would happen to stand over something.
+  // A phone has no pointer, which could otherwise hover over something.
   await page.mouse.move(0, 0)
   await page.setViewportSize(PHONE)
   const found = await find()

@@ -13,15 +13,15 @@ interface ConsolePlan extends ServicePlan {
 }
 
 interface AccountPlan {
-  /** True: without the connection and the token that the first start makes in the first account. */
+  /** True: without the connection and the token that the first start creates in the first account. */
   readonly isEmpty?: boolean
-  /** Of this account only; left out: the owner of all the others. */
+  /** A person who owns only this account. Left out: the person who owns all other accounts. */
   readonly owner?: Person
 }
 
-/** A real service on data of its own, for one test after another. */
+/** A real service on its own data, shared by tests that run one after another. */
 export interface ConsoleService {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly service: NuncioProcess
   readonly cli: QuickCli
@@ -33,7 +33,7 @@ export interface ConsoleService {
   close(): Promise<void>
 }
 
-/** What one test needs: an account, and a browser in front of it that keeps nothing of other tests. */
+/** What one test needs: an account, and a browser that shares nothing with other tests. */
 export interface OpenConsole {
   readonly url: string
   readonly service: NuncioProcess
@@ -42,11 +42,11 @@ export interface OpenConsole {
   /** Signed in as `person`, unless there is none. */
   readonly page: Page
   readonly person: Person
-  /** The account's id, as in the addresses of its pages. */
+  /** The account's id, as in the URLs of its pages. */
   readonly account: string
-  /** Another browser, so to speak: no one is signed in there. It is watched like the first. */
+  /** Opens a context that acts as another browser, in which no one is signed in. It is watched like the first. */
   openContext(): Promise<BrowserContext>
-  /** Another browser, in which this person is signed in. */
+  /** Opens a page in another browser, in which this person is signed in. */
   openPageOf(person: Person): Promise<Page>
   /** Opens a page of the account, such as `/developer/tokens`, and waits for its heading. */
   visit(path: string): Promise<void>
@@ -54,7 +54,7 @@ export interface OpenConsole {
   axe(page?: Page): Promise<string[]>
   /** Creates a token of the account that may send for 7 days, and returns it. */
   createToken(name: string): Promise<string>
-  /** Throws when any page failed, or broke its policy, since this was last asked. */
+  /** Throws if any page failed or broke its policy since the last call. */
   checkPages(): void
   /** Ends what was opened here. Throws as `checkPages` does. */
   close(): Promise<void>
@@ -63,12 +63,12 @@ export interface OpenConsole {
 const OWNER: Person = { name: 'Olivia Owner', email: 'olivia@example.com', password: 'violet tractor napkin orbit' }
 const NUMBER = '15550001000'
 const DESKTOP = { width: 1440, height: 800 }
-// Only against what never comes: a page may take long on a busy machine.
+// A limit for what never comes: a page may take long on a busy machine.
 const LONGEST_STEP_MS = 60_000
-// Sensitive acts need a proof of the last five minutes, so a test begins with one that is not much older than itself.
+// Sensitive actions need a sign-in within the last five minutes, so a test starts with a session hardly older than itself.
 const SESSION_REUSED_FOR_MS = 60_000
 
-/** For tests that need a service of their own. It ends with the console. */
+/** For tests that need their own service. Closing the console ends it. */
 export async function openConsole(plan: ConsolePlan = {}): Promise<OpenConsole> {
   const service = await startConsole(plan)
   try {
@@ -97,7 +97,7 @@ export async function startConsole(plan: ConsolePlan = {}): Promise<ConsoleServi
       borrowBrowser(),
       hasPerson ? QuickCli.load() : Promise.resolve(),
     ] as const
-    // What one of them has started is ended also when another fails.
+    // Wait for all of them: what one has started must be ended even if another fails.
     await Promise.allSettled(steps)
     const [{ service, cli }, { browser, giveBack }] = await Promise.all(steps)
     closers.push(giveBack)

@@ -1,24 +1,24 @@
 import type { BrowserContext, Page } from '@playwright/test'
 
-// The browser itself reports every reply that is no success there. The test decides whether it should have been one.
+// The browser logs every reply that is not a success. The test decides which replies should have been one.
 const REPLIES = 'Failed to load resource'
 
-// Runs in the page: as text, because nothing else here knows what a document is.
+// This is text because it runs in the page: Node's types have no `document`.
 const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
   console.error('policy violated: ' + event.violatedDirective + ' by ' + event.blockedURI + ' ' + event.sample)
 })`
 
-/** Collects what no page may ever do: break its own policy, or fail. */
+/** Collects what no page may do: break its own policy, or fail. */
 export class PageWatch {
   readonly #faults: string[] = []
 
-  /** Before the first page is opened. */
+  /** Call it before the first page is opened. */
   async start(context: BrowserContext): Promise<void> {
     await context.addInitScript(REPORT_VIOLATIONS)
     context.on('page', (page) => this.#follow(page))
   }
 
-  /** What was seen so far, and forgets it. */
+  /** Returns what was seen since the last call. */
   takeFaults(): readonly string[] {
     return this.#faults.splice(0)
   }

@@ -11,7 +11,7 @@ interface Pixels {
   readonly colours: Uint32Array
 }
 
-/** The same picture with its 256 most frequent colours: a third of the size, and on pages no visible difference. */
+/** The same picture, reduced to its 256 most frequent colours. A third of the size, with no visible difference on our pages. */
 export function toPalette(png: Buffer): Buffer {
   const { width, height, colours } = readPixels(png)
   const palette = mostFrequent(colours)
@@ -23,7 +23,7 @@ export function toPalette(png: Buffer): Buffer {
     places.set(colour, nearest)
     return nearest
   }
-  // Each row begins with the number of its filter: none.
+  // Each row begins with the number of its filter; 0 is none.
   const rows = Buffer.alloc((width + 1) * height)
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) rows[y * (width + 1) + 1 + x] = placeOf(colours[y * width + x] ?? 0)
@@ -64,7 +64,7 @@ interface Shape {
   readonly channels: number
 }
 
-/** Each byte is stored as its difference from a guess; which guess, the first byte of its row says. */
+/** PNG stores each byte as its difference from a predicted value. The first byte of a row names the prediction. */
 function unfilter(raw: Buffer, { stride, height, channels }: Shape): Buffer {
   const out = Buffer.alloc(stride * height)
   for (let y = 0; y < height; y += 1) {

@@ -14,10 +14,10 @@ interface Place {
   readonly role?: Role
 }
 
-/** What a browser keeps of a signed-in person. */
+/** The cookies and storage that a browser keeps for a signed-in person. */
 export type StoredSession = Awaited<ReturnType<Awaited<ReturnType<typeof requests.newContext>>['storageState']>>
 
-/** Makes the person with the command line, in the only account if none is named. */
+/** Adds a person with the command line, to the only account if none is named. */
 export async function addPerson(
   cli: Pick<NuncioCli, 'runWith'>,
   { name, email, password }: Person,
@@ -29,7 +29,7 @@ export async function addPerson(
   if (code !== 0) throw new Error(`nuncio user add ended with ${code}: ${stderr}`)
 }
 
-/** Signs in past the form, which has tests of its own. */
+/** Signs in without the form, which has its own tests. */
 export async function signIn(url: string, { email, password }: Person): Promise<StoredSession> {
   return await withRequests(url, async (context) => {
     const reply = await context.post('/console/api/sign-in', { data: { email, password, keep: false } })
@@ -38,7 +38,7 @@ export async function signIn(url: string, { email, password }: Person): Promise<
   })
 }
 
-/** As a person who has an account already: takes the link of an invitation into another one. */
+/** Accepts an invitation to another account, as a person who already has one. */
 export async function join(url: string, { link, session }: { readonly link: string; readonly session: StoredSession }) {
   await withRequests(
     url,

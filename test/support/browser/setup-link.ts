@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { waitUntil } from '../black-box/wait-until.ts'
 import type { OpenConsole } from './open-console.ts'
 
-/** By which the first owner comes in. The service writes it as soon as it serves. */
+/** Reads the link for the first owner. The service prints it as soon as it is ready. */
 export function readSetupLink({ service }: Pick<OpenConsole, 'service'>): Promise<string> {
   const file = join(service.settings.dataDir, 'setup-link')
   return waitUntil(

@@ -11,7 +11,7 @@ export interface ServicePlan {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A service that runs on data of its own, and its command line. What ends them is added to `closers`. */
+/** Starts a service on its own data, with its command line. Adds to `closers` what ends them. */
 export async function startService(
   { engine = 'SQLite', environment = {} }: ServicePlan,
   closers: (() => Promise<void> | void)[],

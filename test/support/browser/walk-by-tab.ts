@@ -3,18 +3,18 @@ import type { Page } from '@playwright/test'
 const MOST_STOPS = 250
 
 interface Stop {
-  /** What has the focus, in a few words; null: the page itself, so the walk is over. */
+  /** What has the focus, in a few words. Null: the page itself has it, so the walk is over. */
   readonly what: string | null
   readonly isSeenBefore: boolean
-  /** Whether the walk began with it: a browser without a bar of its own goes on there. */
+  /** Whether it is the first stop of the walk. A browser without an address bar wraps around to it. */
   readonly isFirst: boolean
   /** What is wrong with it; null: nothing. */
   readonly fault: string | null
 }
 
 /**
- * What keeps people who press Tab from using the page, one line each: a stop that does not show that it has the focus, that lies
- * outside of the window or under something else, or from which Tab does not go on.
+ * What stops people who press Tab from using the page, one line each: a stop that shows no focus, lies outside of the window or
+ * under something else, or that Tab does not leave.
  */
 export async function findTabFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
@@ -29,7 +29,7 @@ export async function findTabFaults(page: Page): Promise<string[]> {
   return [...faults, `${page.url()}: Tab does not come to an end`]
 }
 
-// As text, because these names are the browser's and not Node's.
+// This is text because it runs in the browser, whose names Node's types do not have.
 const STOP = `(() => {
   const partsOf = (colour) => (colour.match(/[\\d.]+/g) ?? []).map(Number)
   const luminance = (colour) => {
@@ -48,10 +48,10 @@ const STOP = `(() => {
     return getComputedStyle(document.body).backgroundColor
   }
   const finish = () => {
-    // A colour that is on its way still has the value of the one before.
+    // During a transition a colour still has its old value.
     for (const animation of document.getAnimations()) if (animation.effect?.getComputedTiming().endTime !== Infinity) animation.finish()
   }
-  /** WCAG 1.4.11: an outline has 3 : 1 to what lies around it. */
+  /** WCAG 1.4.11: an outline needs a contrast of 3 : 1 to its surroundings. */
   const outlineFault = (scheme) => {
     const root = document.documentElement
     const before = root.getAttribute('data-mantine-color-scheme')
@@ -70,7 +70,7 @@ const STOP = `(() => {
   const isFirst = window.tabStops.values().next().value === at
   const words = (at.getAttribute('aria-label') ?? at.textContent ?? '').trim().slice(0, 40)
   const what = at.tagName.toLowerCase() + ' “' + (words || at.getAttribute('name') || at.id) + '”'
-  // A hidden radio button or switch shows its focus in what stands for it.
+  // A hidden radio button or switch shows its focus in the element that stands for it.
   const around = [at, at.parentElement, at.parentElement?.parentElement, at.nextElementSibling].filter(Boolean)
   const readStyle = () => {
     finish()

@@ -32,7 +32,7 @@ import { testSecrets } from '../secrets.ts'
 
 const CHANNEL = 'whatsapp-cloud'
 
-/** Both engines, for the tests of the file that calls this. */
+/** Both engines. The databases end with the tests of the calling file. */
 export function openWorlds(): readonly (readonly [engine: string, newWorld: NewWorld])[] {
   return [
     ['SQLite', newSqliteWorld],
@@ -40,7 +40,7 @@ export function openWorlds(): readonly (readonly [engine: string, newWorld: NewW
   ]
 }
 
-/** A number that is connected, and what Meta knows of it. */
+/** A connected number, with what Meta knows about it. */
 export interface CloudSender extends Sender {
   readonly callbackApp: string
   readonly appSecret: string
@@ -55,10 +55,10 @@ interface WantedSender {
   readonly templates?: Readonly<Record<string, unknown>>
 }
 
-/** One status as Meta writes it, but for what is given. */
+/** The fields of one status as Meta writes it, without those that are always the same. */
 export type GivenStatus = Readonly<Record<string, unknown>>
 
-/** The receiver behind a real server, and appliers on the same storage. */
+/** A real server that receives callbacks, and appliers on the same storage. */
 export class CallbackWorld {
   readonly storage: StorageWorld
   readonly server: ServerUnderTest
@@ -67,7 +67,7 @@ export class CallbackWorld {
   readonly applier: StatusApplier
   readonly windows: WindowMemory
   readonly numbers: NumberMemory
-  /** Asked before each receipt; tests make it fail. */
+  /** Called before each receipt. Tests make it fail. */
   beforeReceipt: (receipt: Receipt) => Promise<void> = () => Promise.resolve()
   #made = 0
 
@@ -100,7 +100,7 @@ export class CallbackWorld {
     await this.storage.close()
   }
 
-  /** One more worker's. */
+  /** Creates the applier of another worker. */
   newApplier(): StatusApplier {
     return new StatusApplier({
       memory: this.memory,
@@ -160,7 +160,7 @@ export class CallbackWorld {
     return { ...base, connectionId: id, ...facts }
   }
 
-  /** As a person does who has made a new app secret at Meta. The address stays the one that Meta knows. */
+  /** Changes the app secret, as a person does after Meta has issued a new one. The callback address stays the same. */
   async changeSecret({ accountId, connectionId: id, ...sender }: CloudSender, plain: string): Promise<void> {
     const { administration } = this.storage
     const { policy, channelSettings } = await administration.findConnection(sender.number, accountId)
@@ -175,7 +175,7 @@ export class CallbackWorld {
     return messageId
   }
 
-  /** Opens an attempt of what is next in the lane. */
+  /** Opens an attempt of the next message in the lane. */
   async openNext(sender: CloudSender): Promise<void> {
     const lane = await holdLane(this.storage, ANNA, sender.connectionId)
     const message = await head(this.storage, sender.connectionId)
@@ -183,7 +183,7 @@ export class CallbackWorld {
     await this.storage.lanes.record(step(this.storage, lane, { start: open }))
   }
 
-  /** The call of the open attempt has ended. */
+  /** Ends the call of the open attempt. */
   async end(sender: CloudSender, as: { wamid: string } | 'UNCONFIRMED'): Promise<void> {
     const { storage } = this
     const [lane] = await claim(storage, ANNA, [sender.connectionId])
@@ -202,14 +202,14 @@ export class CallbackWorld {
     await storage.lanes.record(step(storage, lane, { finish: close }))
   }
 
-  /** A message that Meta has taken. */
+  /** Accepts a message and ends its attempt as published. */
   async publish(sender: CloudSender, wamid: string, given: GivenMessage = {}): Promise<MessageId> {
     const messageId = await this.open(sender, given)
     await this.end(sender, { wamid })
     return messageId
   }
 
-  /** A body of statuses of one number. */
+  /** The body of a callback with these statuses of one number. */
   body({ phoneNumberId, businessAccountId }: CloudSender, ...statuses: readonly GivenStatus[]): string {
     const timestamp = String(Math.floor(this.storage.clock.now() / 1000))
     const value = {
@@ -237,11 +237,11 @@ export class CallbackWorld {
     if (reply?.status !== 200) throw new Error(`the callback was answered with ${reply?.status}: ${reply?.text}`)
   }
 
-  /** Lets time pass until so many reports are stored and not applied; none by default. */
+  /** Lets time pass until at most this many reports wait to be applied; by default none. */
   async applied(leaving = 0): Promise<void> {
     const began = performance.now()
-    // By the real clock too: on a busy machine the database needs longer. Then time passes no faster than it does, so
-    // that no report is given up meanwhile for its age.
+    // After 200 turns, wait longer in real time: on a busy machine the database needs it. The clock must then run no faster than
+    // real time, or reports would be given up for their age.
     for (let turn = 0; turn < 200 || performance.now() - began < 30_000; turn++) {
       await this.storage.clock.pass(50)
       await pause(turn < 200 ? 2 : 50)
@@ -250,7 +250,7 @@ export class CallbackWorld {
     throw new Error('the reports are not applied')
   }
 
-  /** Stored and not applied yet. */
+  /** The reports that are stored and not applied yet. */
   waiting() {
     return this.memory.due(REPORT_KIND, Number.MAX_SAFE_INTEGER, 1_000)
   }
@@ -282,12 +282,12 @@ export function addressOf(callbackApp: string): string {
   return `/channels/${CHANNEL}/${callbackApp}`
 }
 
-/** A status of a message of ours. */
+/** A status about one of our messages. */
 export function status(kind: string, messageId: MessageId, wamid: string): GivenStatus {
   return { id: wamid, status: kind, biz_opaque_callback_data: `${messageId}#1` }
 }
 
-/** Opens a world, gives it to the test, and closes it whatever happens. */
+/** Runs a test in a new world, and closes the world whatever happens. */
 export async function withCallbacks(newWorld: NewWorld, test: (world: CallbackWorld) => Promise<void>): Promise<void> {
   const world = await CallbackWorld.open(newWorld)
   try {

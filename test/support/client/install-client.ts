@@ -7,7 +7,7 @@ import { npm } from '../deploy/npm.ts'
 
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** Makes of this folder a project that has the client as people install it: from the file that is published. */
+/** Turns this folder into a project that has the client installed from the published file. */
 export function installClient(folder: string): void {
   const sources = join(folder, 'client')
   mkdirSync(sources)
@@ -21,7 +21,7 @@ export function installClient(folder: string): void {
   symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'), 'junction')
 }
 
-/** Throws, with what the compiler says, if these files do not compile where the client is installed. */
+/** Throws, with the compiler's output, if these files do not compile where the client is installed. */
 export function compileIn(folder: string): void {
   const compilerOptions = { module: 'nodenext', target: 'es2022', strict: true, noEmit: true, types: ['node'] }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))

@@ -19,18 +19,18 @@ import { testSecrets } from '../secrets.ts'
 import type { Simulator } from '../whatsapp-cloud/simulator-types.ts'
 import { NUMBER, openSimulator } from '../whatsapp-cloud/simulator-world.ts'
 
-/** A recipient that nothing is special about. */
+/** A recipient without special behaviour. */
 export const ANY_RECIPIENT = '15550001234'
 export const HELLO: MessageContent = { type: 'message', text: 'Hello' }
 
 interface CloudWorldOptions {
   readonly templates?: NamedTemplates
   readonly settings?: Readonly<Record<string, unknown>>
-  /** In place of the simulator's. */
+  /** Replaces the URL of the simulator. */
   readonly baseUrl?: string
 }
 
-/** The channel with the simulator and a real storage. All times are one clock's, which is moved by hand. */
+/** The channel with the simulator and a real storage. All use one clock, which tests move by hand. */
 export async function openCloudWorld(options: CloudWorldOptions = {}) {
   const storage = await newSqliteWorld()
   const { clock } = storage
@@ -41,7 +41,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
   const settings = sealedSettings(sender, secrets, options)
   const noted: JournalEvent[] = []
   const memory = storage.channelState(WHATSAPP_CLOUD)
-  /** One worker's channel. Others know what it knows only through storage. */
+  /** Opens the channel of one more worker. Workers share what they know only through storage. */
   const openChannel = (): WhatsAppCloud => {
     const channel = createWhatsAppCloud({
       memory,
@@ -72,7 +72,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
     await writeFile(path, bytes)
     return { path, sizeBytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex'), mime }
   }
-  /** Brings the attachment to the network and then sends. */
+  /** Prepares the attachment and then sends. */
   const sendFile = async (message: Handover): Promise<Outcome> => {
     const prepared = await prepare(message)
     if (prepared.kind === 'failed') return { kind: 'rejected', failure: prepared.failure }
@@ -96,7 +96,7 @@ export async function openCloudWorld(options: CloudWorldOptions = {}) {
   }
 }
 
-/** Each is a message of its own. */
+/** Returns a function that makes handovers, each of a new message. */
 function makeHandovers(
   { accountId, connectionId, number }: Sender,
   { clock, settings }: { readonly clock: Clock; readonly settings: Handover['settings'] },
@@ -120,7 +120,7 @@ function makeHandovers(
   }
 }
 
-/** As they are stored: with the secrets sealed for this connection. */
+/** The stored settings, with the secrets sealed for this connection. */
 function sealedSettings(
   { accountId, connectionId }: Sender,
   secrets: Secrets,
@@ -158,7 +158,7 @@ export function failureOf(outcome: Outcome): Failure {
   return outcome.failure
 }
 
-/** What the phone got last. */
+/** What the phone received last. */
 export function lastSent({ sent }: Simulator) {
   const last = sent.at(-1)
   if (!last) throw new Error('nothing was sent')

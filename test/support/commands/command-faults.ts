@@ -3,13 +3,13 @@ import { openEnvironment } from '../../../src/cli/environment.ts'
 import { NuncioCommand } from '../../../src/cli/nuncio-command.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 
-// Nothing is run here, so only what is printed about wrong use is kept from the terminal.
+// Nothing is run here. Only the messages about wrong use are kept from the terminal.
 const surroundings = { ...openEnvironment(''), err: () => {} }
 
-/** What is wrong with a command line, without running it. In a sentence much of it may be left out. */
+/** The faults of a command line, found without running it. `isWhole` false: a sentence quotes only a part of the command. */
 export function commandFaults(line: string, { isWhole = true } = {}): string[] {
   const [, ...words] = textOf(line)
-  // A fresh one each time, because a command remembers the options it was given.
+  // Create it anew each time, because a command remembers the options of its last call.
   let command: NuncioCommand = createProgram(new Cli(surroundings))
   while (words[0]?.startsWith('-') === false && command.commands.length > 0) {
     const below = command.commands.find((candidate) => candidate.name() === words[0])
@@ -46,7 +46,7 @@ function findMissing(command: NuncioCommand, operands: readonly string[]): strin
 
 /** Splits a line as a shell does, as far as our pages need it. */
 function textOf(line: string): string[] {
-  // What comes from a file is the shell's business.
+  // The shell removes comments and reads the files.
   const withoutComment = line.replace(/\s#.*$/, '').replace(/ < \S+$/, '')
   return [...withoutComment.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, double, single, plain]) => double ?? single ?? plain ?? '',

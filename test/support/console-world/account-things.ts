@@ -8,7 +8,7 @@ import type { ConsoleWorld, Visitor } from './console-world.ts'
 
 const RECIPIENT = '15550100000'
 
-/** A part of a path that names something of an account, and which of an account's things it names. */
+/** For each path parameter that names something of an account, which of the account's things it names. */
 const NAMED_IN_PATHS: Readonly<Record<string, ThingName>> = {
   '/connections/:id': 'connection',
   '/tokens/:id': 'token',
@@ -26,7 +26,7 @@ const NAMED_IN_PATHS: Readonly<Record<string, ThingName>> = {
   '/me/sessions/:id': 'session',
   '/me/passkeys/:id': 'passkey',
 }
-/** What a body must hold for a request to get as far as looking for what it names, or as making something. */
+/** The bodies that a request needs to pass validation, so that the handler looks up or creates the thing. */
 export const BODIES: Partial<Record<ConsoleRouteName, object>> = {
   changeOwnName: { name: 'Carla' },
   changePassword: { password: 'violet tractor napkin orbit' },

@@ -37,7 +37,7 @@ export interface Asked {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly as?: Visitor | null
-  /** Besides those that a browser sends from a page of ours; undefined takes one away. */
+  /** Added to the headers that a browser sends from our pages. Undefined removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
@@ -48,9 +48,9 @@ export interface Answer<Body = unknown> {
   readonly body: Body
 }
 
-/** The private API of the console over a database of one test, asked as a browser does. */
+/** The private API of the console over the database of one test, called as a browser does. */
 export class ConsoleWorld extends AdministrationWorld {
-  /** What the server wrote into its log, which in most tests is nothing. */
+  /** The errors that the server logged; empty in most tests. */
   readonly faults: unknown[] = []
   readonly counted: string[] = []
   url = ''
@@ -58,7 +58,7 @@ export class ConsoleWorld extends AdministrationWorld {
   #console: ConsoleStore | null = null
   #persons = 0
 
-  /** To be returned by `beforeEach`, so that all is closed after the test. */
+  /** Returns what closes all of it. Return it from `beforeEach`, so that it runs after the test. */
   async openConsole(engine: EngineName, options: OpenOptions = {}): Promise<() => Promise<void>> {
     const close = await this.open(engine)
     const { store } = createConsoleStore(this.store, {
@@ -105,7 +105,7 @@ export class ConsoleWorld extends AdministrationWorld {
     return { personId, sessionId, email, cookie: `sid-8080=${value}` }
   }
 
-  /** By the contract: an answer of another shape than it promises fails the test. */
+  /** Calls a route. Fails if the reply does not have the shape that the contract promises. */
   async call<Name extends ConsoleRouteName>(
     name: Name,
     input: Partial<CallOf<ConsoleRoutes[Name]>> & Pick<Asked, 'as' | 'headers'>,
@@ -115,7 +115,7 @@ export class ConsoleWorld extends AdministrationWorld {
     return body as ReplyOf<ConsoleRoutes[Name]>
   }
 
-  /** The code of a refusal, behind its status: `404 token_unknown`. */
+  /** Returns status and code of a refusal: `404 token_unknown`. */
   async refusal(name: ConsoleRouteName, asked: Asked): Promise<string> {
     const { status, body } = await this.ask(name, asked)
     return `${status} ${(body as ConsoleProblem | null)?.error?.code}`
@@ -131,13 +131,13 @@ export class ConsoleWorld extends AdministrationWorld {
     return { status: response.status, headers: response.headers, text, body }
   }
 
-  /** For streams and files: the answer as it comes. */
+  /** For streams and files: returns the response unread. */
   fetch(name: ConsoleRouteName, asked: Asked): Promise<Response> {
     const { url, ...init } = this.#requestOf(name, asked)
     return fetch(url, { redirect: 'manual', ...init })
   }
 
-  /** The code of a refusal, of a request that was admitted before `meanwhile` and whose body comes after it. */
+  /** Returns status and code of a refusal. The request is admitted, then `meanwhile` runs, then the body is sent. */
   async refusalInHalves(name: ConsoleRouteName, asked: Asked, meanwhile: () => Promise<unknown>): Promise<string> {
     const { url, method, headers, body = '' } = this.#requestOf(name, asked)
     const length = Buffer.byteLength(body)

@@ -7,7 +7,7 @@ interface Timer {
   readonly call: () => void
 }
 
-/** Stands still until a test moves it, and then calls the waiting functions. */
+/** Stands still until a test moves it. Then it calls what is due. */
 export class HandMovedClock implements Clock {
   #now = Date.UTC(2026, 10, 21)
   readonly #timers = new Set<Timer>()
@@ -27,7 +27,7 @@ export class HandMovedClock implements Clock {
     return () => void this.#timers.delete(timer)
   }
 
-  /** Lets what was called come to its end, as far as it needs no more than a moment. */
+  /** Moves the clock, and lets what was called finish as far as it does not wait for anything else. */
   async move(ms: number): Promise<void> {
     await this.#settle()
     this.#now += ms
@@ -38,7 +38,7 @@ export class HandMovedClock implements Clock {
     await this.#settle()
   }
 
-  /** For what comes over a socket, whose time no test can move. */
+  /** Waits in real time, for what comes over a socket. */
   async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     await waitUntil('it is so', async () => isSo(), { deadlineMs: 10_000, everyMs: 5 })
   }

@@ -4,8 +4,8 @@ import { logRequest } from '../administration-world/log-request.ts'
 import type { ConsoleWorld } from './console-world.ts'
 
 /**
- * Columns that can hold what a caller wrote, or what a network or a server said of it. `numbers`: only numbers in them are
- * hidden from viewers. `never`: no reply shows them.
+ * Columns that can hold what a caller wrote, or what a network or a server said about it. `numbers`: viewers do not see phone
+ * numbers in them. `never`: no reply shows them.
  */
 export const PLANTED = {
   'message.body': 'numbers and texts',
@@ -37,7 +37,7 @@ type Planted = keyof typeof PLANTED
 
 export const columns = Object.keys(PLANTED) as Planted[]
 
-/** A number and a text that stand in this column alone. A viewer may see the first and the last four digits. */
+/** A number and a text that occur only in this column. A viewer may see the first and last four digits of the number. */
 export function numberIn(column: Planted): string {
   return `4917${String(columns.indexOf(column) + 601)}12345`
 }
@@ -52,7 +52,7 @@ function mark(column: Planted): string {
 
 type Accepted = Awaited<ReturnType<ConsoleWorld['accept']>>
 
-/** One thing of each kind, with a mark in each column that can hold something of a message. Returns what paths can name. */
+/** Creates one thing of each kind, with a mark in each of the columns. Returns the ids that paths can name. */
 export async function plantMarks(
   world: ConsoleWorld,
   account: AccountId,

@@ -1,6 +1,6 @@
 import type { AdministrationWorld } from '../administration-world/open-administration-world.ts'
 
-/** Tables of PostgreSQL that hold what one table of SQLite holds. */
+/** Tables of PostgreSQL that hold the same as one table of SQLite. */
 const SAME_AS: Readonly<Record<string, string>> = {
   queued: 'message',
   settled: 'message',
@@ -8,7 +8,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   lane_attempt: 'open_attempt',
 }
 
-/** All columns of texts, and which table of SQLite holds the same. */
+/** All text columns, each under the name of the table that holds the same in SQLite. */
 export async function textColumns(
   world: AdministrationWorld,
 ): Promise<(readonly [table: string, column: string, meant: string])[]> {

@@ -11,13 +11,13 @@ import { openTestDatabase } from '../postgres/test-database.ts'
 const TO = '15551234567'
 const DEADLINE = { deadlineMs: 30_000 }
 
-/** A service of an installed program, and the command line of the same program on its data. */
+/** The service of an installed program, and the command line of the same program on the same data. */
 export interface Installed {
   readonly service: NuncioProcess
   readonly cli: NuncioCli
 }
 
-/** Each proof gets a service on empty data of its own, and ends it. `program`: what starts it, with first arguments. */
+/** Runs a proof against a service on empty data, and ends the service. `program`: the program with its first arguments. */
 async function withService(
   program: readonly string[],
   { environment = {}, serveArguments = [] }: Pick<NuncioProcess['settings'], 'environment' | 'serveArguments'>,
@@ -39,8 +39,8 @@ async function withService(
 }
 
 /**
- * That an installed program does all that is promised of each way to install it, on SQLite. `upgrade`: installs it again over
- * itself while the service is stopped.
+ * Proves on SQLite what every way of installing promises. `upgrade`: installs the program again over itself while the service is
+ * stopped.
  */
 export async function proveProgram(program: readonly string[], upgrade: () => Promise<void>): Promise<void> {
   await withService(program, {}, (installed) =>
@@ -48,7 +48,7 @@ export async function proveProgram(program: readonly string[], upgrade: () => Pr
   )
 }
 
-/** The same of a service that runs on empty data. `backups`: a folder by its path for the program. */
+/** Proves the same for a service that runs on empty data. `backups`: the path of a folder, as the program sees it. */
 export async function proveService(
   { service, cli }: Installed,
   { backups, upgrade }: { readonly backups: string; readonly upgrade: () => Promise<void> },
@@ -70,7 +70,7 @@ export async function proveService(
   await proveStops(service)
 }
 
-/** That several processes of an installed program share one database on PostgreSQL. */
+/** Proves that several processes of an installed program share one database on PostgreSQL. */
 export async function proveSeveralProcesses(program: readonly string[]): Promise<void> {
   const database = await openTestDatabase()
   try {
@@ -81,7 +81,7 @@ export async function proveSeveralProcesses(program: readonly string[]): Promise
   }
 }
 
-/** The same of a service that runs in two processes on PostgreSQL. */
+/** Proves the same for a service that runs in two processes on PostgreSQL. */
 export async function proveTwoProcesses({ service, cli }: Installed): Promise<void> {
   await waitUntil('both processes work', async () => (await countWorkers(cli)) === 2, DEADLINE)
   await proveDelivers({ url: service.url, token: await createToken(cli), cli })
@@ -105,7 +105,7 @@ async function proveDoctorIsClean(cli: NuncioCli): Promise<void> {
   )
 }
 
-/** The first page of the console and of the documents, with all scripts and styles that they name. */
+/** Loads the first pages of the console and of the documents, with all scripts and styles that they name. */
 async function provePages(url: string): Promise<void> {
   assert.ok((await provePage(url, '/console/')) > 1)
   assert.ok((await provePage(url, '/docs/')) > 1)
@@ -126,7 +126,7 @@ export async function fetchText(url: string): Promise<string> {
   return text
 }
 
-/** On SQLite a thread reads for the console, which is loaded by the first page that needs it. */
+/** On SQLite a separate thread reads for the console. The first page that needs it starts it. */
 async function proveConsoleReads(url: string, cli: NuncioCli): Promise<void> {
   const { url: link } = await cli.json<{ readonly url: string }>('user', 'setup-link')
   const [account] = await cli.json<readonly { readonly id: string }[]>('account', 'list')

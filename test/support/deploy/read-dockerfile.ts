@@ -1,18 +1,18 @@
-/** One instruction of a Dockerfile, its lines put together. */
+/** One instruction of a Dockerfile, with its continued lines joined. */
 interface Instruction {
   readonly name: string
   readonly text: string
 }
 
 export interface Stage {
-  /** Null: the last one, which is the image. */
+  /** Null: the last stage, which becomes the image. */
   readonly name: string | null
   /** Another stage, or an image. */
   readonly from: string
   readonly instructions: readonly Instruction[]
 }
 
-/** Reads what our own Dockerfile uses of the language, and refuses the rest. */
+/** Parses the part of the language that our own Dockerfile uses, and refuses the rest. */
 export function readDockerfile(text: string): readonly Stage[] {
   const whole = text.replaceAll(/\\\n\s*/g, '')
   const lines = whole.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
@@ -29,7 +29,7 @@ export function readDockerfile(text: string): readonly Stage[] {
   return stages
 }
 
-/** Whether a path gets into the build, by a list that first leaves out everything. */
+/** Whether a path is part of the build context. The ignore file first leaves out everything, then lists exceptions. */
 export function isInContext(ignore: string, path: string): boolean {
   let isIn = true
   for (const line of ignore.split('\n').filter((text) => text !== '' && !text.startsWith('#'))) {

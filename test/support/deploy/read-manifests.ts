@@ -30,7 +30,7 @@ export interface PodSpec {
   readonly volumes?: readonly { readonly name: string }[]
 }
 
-/** What our own manifests use of the objects of Kubernetes. */
+/** The parts of Kubernetes objects that our own manifests use. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string

@@ -6,7 +6,7 @@ import { ANNA } from '../../conformance/storage-world.ts'
 import { BOTH, type DispatchWorld, openDispatchWorld, type Upload } from './open-dispatch-world.ts'
 import { overrideLanes } from './override-lanes.ts'
 
-/** Anna's lane, with images in it that are in the spool already. Uploads last until they are ended. */
+/** Anna's lane with images whose files are fetched already. Each upload lasts until the test ends it. */
 export async function openImageLane(texts: readonly string[], policy: Partial<LanePolicy> = {}) {
   const world = await openDispatchWorld()
   world.ready = () => null
@@ -31,7 +31,7 @@ export async function reasonOf(world: DispatchWorld, id: MessageId): Promise<str
   return (await messageWithAttempts(world, id)).message.reason
 }
 
-/** As another process would: this one is not notified. */
+/** Changes a sender as another process would: this one gets no notification. */
 export async function changeSender(
   { storage }: DispatchWorld,
   { connectionId }: { readonly connectionId: ConnectionId },
@@ -50,7 +50,7 @@ export function failed(kind: Failure['class'], code: Failure['code']): Prepared 
   return { kind: 'failed', failure: failure(kind, code) }
 }
 
-/** Keeps each step. */
+/** Records each lane transition in `steps`. */
 export function noting({ storage }: DispatchWorld, steps: LaneTransition[]): Lanes {
   return overrideLanes(storage.lanes, {
     record(step) {

@@ -22,7 +22,7 @@ import { overrideLanes } from './override-lanes.ts'
 
 export const BOTH = [ANNA, BEN]
 
-/** One call of a worker to the network, which lasts until it is ended. */
+/** One call of a worker to the network. It lasts until the test ends it. */
 export interface Call {
   readonly worker: WorkerId
   readonly text: string
@@ -30,7 +30,7 @@ export interface Call {
   end(outcome: Outcome): void
 }
 
-/** One message that a worker's channel gets ready, until it is ended. */
+/** One message that a worker's channel prepares. It lasts until the test ends it. */
 export interface Upload {
   readonly worker: WorkerId
   readonly text: string
@@ -52,25 +52,28 @@ interface GivenWorker {
 /** A text, and its recipient where that matters. */
 type Letter = string | { readonly text: string; readonly to: string }
 
-/** Several workers on one database and one network, in time that is moved by hand. */
+/** Several workers on one database and one network. Tests move the time by hand. */
 export class DispatchWorld {
   readonly storage: StorageWorld
   readonly calls: Call[] = []
   readonly events: { readonly worker: WorkerId; readonly event: JournalEvent }[] = []
-  /** What the network answers at once; null: the call lasts. */
+  /** The network's immediate answer; null: the call lasts until it is ended. */
   answer: ((call: Call) => Outcome | null) | null = () => ACCEPTED
   readonly uploads: Upload[] = []
-  /** What getting a message ready comes to at once; null: it lasts. Undefined: the channel gets nothing ready. */
+  /**
+   * The immediate result of preparing a message; null: preparing lasts until it is ended. Undefined: the channel prepares
+   * nothing.
+   */
   ready: ((upload: Upload) => Prepared | null) | undefined
   /** Which types a connection with these settings can send. Undefined: texts and pictures. */
   typesOf: ((settings: Handover['settings']) => Channel['capabilities']['types']) | undefined
-  /** Undefined: the network sets no pace. */
+  /** The rate-limit delay of the network; undefined: it has none. */
   delay: ((to: string, now: number) => RateLimitDelay | null) | undefined
   /** What happened to sessions, in order. Undefined: the channel has none. */
   sessions: string[] | undefined
-  /** The sessions that are open at this moment, by connection and worker. */
+  /** The sessions that are open now, by connection and worker. */
   readonly openSessions = new Map<string, HeldLane>()
-  /** Resolves when a session is closed; null: at once. */
+  /** Closing a session waits for this; null: it does not wait. */
   closing: Promise<void> | null = null
   evidence: Evidence = { kind: 'nothing-yet' }
   evidenceWaitMs = 0
@@ -87,27 +90,27 @@ export class DispatchWorld {
     return worker
   }
 
-  /** A sender whose lane `worker` should have, of all in `among`. */
+  /** Adds a sender whose lane belongs to `worker` when all in `among` are alive. */
   async addSenderOf(worker: WorkerId, among: readonly WorkerId[], policy: Partial<LanePolicy> = {}): Promise<Sender> {
     for (;;) {
       const sender = await addSender(this.storage, { policy })
       if (preferredWorker(sender.connectionId, among) === worker) return sender
-      // Removed: a number may be connected only once.
+      // Removed, because a number may be connected only once.
       await this.storage.administration.removeConnection(sender.connectionId, true, 'test')
     }
   }
 
-  /** Accepted by another process, without a notification to this one. */
+  /** Accepts a message in another process, without a notification to the workers. */
   accept(sender: Sender, letter: Letter): Promise<MessageId> {
     return accept(this.storage, sender, typeof letter === 'string' ? { text: letter } : letter)
   }
 
-  /** Accepted by the process of this worker. True when it is for this worker to send. */
+  /** Accepts a message in the process of this worker. True if this worker is to send it. */
   async acceptAt({ dispatcher }: TestWorker, sender: Sender, letter: Letter): Promise<boolean> {
     return dispatcher.accepted(await this.#find(sender, await this.accept(sender, letter)))
   }
 
-  /** With an attachment that has been fetched already. */
+  /** Accepts a message whose attachment has been fetched already. */
   async acceptImage(sender: Sender, letter: Letter): Promise<MessageId> {
     const { mediaQueue, clock } = this.storage
     const given = typeof letter === 'string' ? { text: letter } : letter
@@ -118,7 +121,7 @@ export class DispatchWorld {
     return id
   }
 
-  /** Lets all others know, as a notification would. */
+  /** Notifies all other workers. */
   notifyPeers(from: WorkerId, connectionId: ConnectionId): void {
     for (const { id, dispatcher } of this.#workers) if (id !== from) dispatcher.wake(connectionId)
   }
@@ -134,7 +137,7 @@ export class DispatchWorld {
     return call
   }
 
-  /** Who called the network with what, in order. */
+  /** The worker and text of each call, in order. */
   get sent(): readonly string[] {
     return this.calls.map(({ worker, text, number }) => `${worker}: ${text}${number === 1 ? '' : ` #${number}`}`)
   }
@@ -179,7 +182,7 @@ export class TestWorker {
     })
   }
 
-  /** From now on nothing it does has an effect, and nothing reaches it. */
+  /** From now on nothing that the worker does has an effect, and nothing reaches it. */
   crash(): void {
     this.#isDead = true
   }
@@ -235,7 +238,7 @@ export class TestWorker {
     })
   }
 
-  /** As a channel would have them: removing one removes what is stored. */
+  /** The sessions of a channel: removing one also deletes what is stored. */
   #sessions(world: DispatchWorld, log: string[]): ChannelSessions {
     const nameOf = ({ connectionId }: { connectionId: ConnectionId }) => `${connectionId} ${this.id}`
     return {
@@ -281,7 +284,7 @@ export async function openDispatchWorld(): Promise<DispatchWorld> {
   return new DispatchWorld(await newSqliteWorld())
 }
 
-/** Anna's lane and Ben's, with a message in each. */
+/** Opens Anna's lane and Ben's, with one message in each. */
 export async function openTwoLanes(): Promise<{ world: DispatchWorld; annas: Sender; bens: Sender }> {
   const world = await openDispatchWorld()
   const [annas, bens] = [await world.addSenderOf(ANNA, BOTH), await world.addSenderOf(BEN, BOTH)]

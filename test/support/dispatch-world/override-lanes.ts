@@ -1,6 +1,6 @@
 import { type Lanes, StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 
-/** The same lanes, but for what is given. */
+/** The same lanes with some methods replaced. */
 export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
   return {
     heartbeat: (worker, lastsMs) => lanes.heartbeat(worker, lastsMs),
@@ -16,7 +16,7 @@ export function overrideLanes(lanes: Lanes, changed: Partial<Lanes>): Lanes {
   }
 }
 
-/** A worker's line to storage, which can be cut. */
+/** The lanes behind a connection to storage that tests can cut. */
 export function cuttable(lanes: Lanes, line: { isCut: boolean }): Lanes {
   const cut = <Given extends unknown[], Result>(call: (...given: Given) => Promise<Result>) => {
     return (...given: Given) =>

@@ -2,8 +2,8 @@ import { getHeapSpaceStatistics } from 'node:v8'
 import { keepGarbageYoung } from '../../../src/server/runtime-tuning.ts'
 
 /**
- * Makes objects that live for a while, until the code that makes them has long been compiled, and prints by how many bytes the
- * young generation grows with some more of them. `young` as the first argument keeps them there.
+ * Creates objects that live for a while, until the code that creates them has long been compiled. Then prints by how many bytes
+ * the young generation grows with some more objects. With `young` as the first argument they stay in that generation.
  */
 const HELD = 200_000
 const MADE_BEFORE = 2_000_000
@@ -27,7 +27,7 @@ function youngBytes(): number {
 if (process.argv[2] === 'young') keepGarbageYoung()
 make(MADE_BEFORE)
 let grownBy = 0
-// A collection may come between, after which there is less.
+// A garbage collection in between makes the number smaller.
 for (let round = 0; round < ROUNDS; round += 1) {
   const before = youngBytes()
   make(MADE_THEN)

@@ -23,7 +23,7 @@ export interface CliAnswer {
 /** The command line inside this process, on real data. */
 export class CliOn {
   readonly #environment: Readonly<Record<string, string>>
-  /** What comes in by stdin. */
+  /** What commands read from stdin. */
   input = ''
 
   constructor(dataDir: string, environment: Readonly<Record<string, string>> = {}) {
@@ -64,7 +64,7 @@ export class CliOn {
     return { code, ...said }
   }
 
-  /** What a command prints with `--json`. */
+  /** Parses what a command prints with `--json`. */
   async json<Answer = unknown>(...args: readonly string[]): Promise<Answer> {
     const { code, stdout, stderr } = await this.run(...args, '--json')
     assert.equal(code, 0, stderr)

@@ -8,14 +8,14 @@ import { type Journey, type JourneyOptions, startNuncio } from './start-nuncio.t
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Where the data of a journey lie. What people see must be the same on each. */
+/** Where the data of a journey are stored. People must see the same on each engine. */
 export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Starts a service on data of its own, which go when the test has ended. */
+  /** Starts a service on its own data, which are removed after the test. */
   readonly start: (options?: JourneyOptions) => Promise<Journey>
-  /** Settings for the commands and the service beside their data folder. The database is empty. */
+  /** The settings that commands and the service need beside their data folder. The database is empty. */
   readonly openSettings: () => Promise<Readonly<Record<string, string>>>
-  /** Keeps every command that changes something waiting, until a rollback. */
+  /** A statement that makes every command that changes something wait until a rollback. */
   readonly block: string
 }
 
@@ -30,25 +30,25 @@ export const ENGINES: readonly Engine[] = [
 ]
 
 async function startOnPostgres(options: JourneyOptions = {}): Promise<Journey> {
-  // Its tables are there already: making them takes longer than most of these journeys.
+  // The database has its tables already: creating them takes longer than most of these journeys.
   const settings = settingsFor(await openMigratedDatabase())
   return startNuncio({ ...options, settings: { ...settings, ...options.settings } })
 }
 
 function settingsFor({ url, drop }: TestDatabase): Readonly<Record<string, string>> {
-  // What a test asks for later ends before: the service has stopped when its database goes.
+  // Clean-ups that a test registers later run first, so the service has stopped when its database is dropped.
   onTestFinished(drop)
   return { NUNCIO_DATABASE_URL: url }
 }
 
-/** What leads a command to the data of a journey, beside its data folder. */
+/** The settings with which a command finds the data of a journey, beside its data folder. */
 export function settingsOf({ database }: Pick<Journey, 'database'>): Readonly<Record<string, string>> {
   return database.engine === 'postgres' ? { NUNCIO_DATABASE_URL: database.url } : {}
 }
 
-/** Another program that writes into the same data, past all of our code. */
+/** Another program that writes to the same data, without our code. */
 export interface Stranger {
-  /** Statements, or one question. */
+  /** Runs statements, or one query. */
   run(sql: string): Promise<Row[]>
   close(): Promise<void>
 }
@@ -64,7 +64,7 @@ export async function openStranger(database: Settings['database']): Promise<Stra
   return { run: async (sql) => file.prepare(sql).all(), close: async () => file.close() }
 }
 
-/** Reads what is truly stored. */
+/** Reads what is really stored. */
 export async function readRows({ database }: Pick<Journey, 'database'>, sql: string): Promise<Row[]> {
   const stranger = await openStranger(database)
   try {
@@ -74,7 +74,7 @@ export async function readRows({ database }: Pick<Journey, 'database'>, sql: str
   }
 }
 
-/** Every row that there is, as text. */
+/** Every stored row, as text. */
 export async function readAllRows(database: Settings['database']): Promise<readonly string[]> {
   const isPostgres = database.engine === 'postgres'
   const stranger = await openStranger(database)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { withClient } from '../postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../postgres/test-database.ts'
 
-/** An empty database of PostgreSQL for data that move there. Each test of the file that makes this has one of its own. */
+/** An empty database of PostgreSQL to move data to. Each test of the file that creates this object gets its own. */
 export class NewHome {
   #database: TestDatabase | null = null
 
@@ -18,7 +18,7 @@ export class NewHome {
     return this.#database.url
   }
 
-  /** As a service is led there. */
+  /** The settings with which a service uses it. */
   get settings(): { readonly NUNCIO_DATABASE_URL: string } {
     return { NUNCIO_DATABASE_URL: this.url }
   }

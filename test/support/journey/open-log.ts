@@ -3,7 +3,7 @@ import type { AdministrationSession } from '../../../src/server/wiring/open-admi
 import { waitUntil } from '../black-box/wait-until.ts'
 import { signInOwner } from './sign-in.ts'
 
-/** The pages of the API log, as an owner who signs in to the running service gets them. */
+/** Opens pages of the API log, as an owner who signs in to the running service. */
 export async function openLog(
   url: string,
   operator: AdministrationSession,
@@ -11,7 +11,7 @@ export async function openLog(
   const { account, headers } = await signInOwner(url, operator)
   return async (id) => {
     let page: unknown
-    // Refused requests are written shortly after their reply.
+    // Refused requests are logged shortly after their reply.
     await waitUntil(
       'the request is in the log',
       async () => {
@@ -25,7 +25,7 @@ export async function openLog(
   }
 }
 
-/** What a message page says: was it sent, why or why not, what to do. */
+/** The lines of a message page: was it sent, why or why not, and what to do. */
 export function linesOf({ sentence, message }: LogDetail): readonly (string | null)[] {
   return [sentence, message?.cause ?? null, message?.nextStep ?? null]
 }

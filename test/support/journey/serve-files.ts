@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { crc32, deflateSync } from 'node:zlib'
 import { onTestFinished } from 'vitest'
 
-/** A web server on loopback that stands for the caller's own. Returns its address, without a slash at the end. */
+/** Starts a web server on loopback that stands for the caller's own. Returns its URL without a trailing slash. */
 export async function serveFiles(files: Readonly<Record<string, { body: Buffer; type: string }>>): Promise<string> {
   const server = createServer((request, response) => {
     const file = files[request.url ?? '']
@@ -21,7 +21,7 @@ export async function serveFiles(files: Readonly<Record<string, { body: Buffer; 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** The smallest picture there is: one pixel. */
+/** The smallest possible picture: one pixel. */
 export function tinyPng(): Buffer {
   const header = Buffer.from([0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0])
   const chunks = [

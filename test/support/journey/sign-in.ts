@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { AdministrationSession } from '../../../src/server/wiring/open-administration.ts'
 
-/** What the console's own pages send. */
+/** The headers that the console's own pages send. */
 const BROWSER = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
 
 export interface SignedIn {
-  /** The first of the installation. */
+  /** The first account of the installation. */
   readonly account: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** An owner of the first account, signed in to the running service. */
+/** Signs an owner of the first account in to the running service. */
 export async function signInOwner(url: string, operator: AdministrationSession): Promise<SignedIn> {
   const account = (await operator.administration.listAccounts())[0]?.id as never
   const email = 'anna@example.org'

@@ -36,23 +36,23 @@ export interface Reply {
   readonly messageId: string
 }
 
-/** A running service in this process, with what a test asks of it. */
+/** A running service in this process, with what a test needs to use and check it. */
 export interface Journey {
   readonly url: string
   readonly token: string
   readonly dataDir: string
   readonly database: Settings['database']
-  /** The operator's second process: everything the CLI does goes through here. */
+  /** The operator's second process, in which all commands run. */
   readonly operator: AdministrationSession
   post(body: unknown, headers?: Record<string, string>): Promise<Reply>
   /** Sends a text from the first connection. */
   text(to: string, text: string, headers?: Record<string, string>): Promise<Reply>
   inbox(): Promise<InboxEntry[]>
   timeline(messageId: string): Promise<MessageTimeline>
-  /** Waits until the message is in one of these states. Fails after half a minute, telling where it stood. */
+  /** Waits until the message is in one of these states. Fails after half a minute, and reports its last state. */
   reaches(messageId: string, ...states: MessageView['state'][]): Promise<MessageTimeline>
   stop(): Promise<void>
-  /** Stops it and starts a new one on the same data. */
+  /** Stops the service and starts a new one on the same data. */
   restart(): Promise<Journey>
 }
 
@@ -61,7 +61,7 @@ export interface JourneyOptions {
   readonly channels?: readonly Channel[]
   readonly dataDir?: string
   readonly token?: string
-  /** Given each line of the log; without it nothing is logged. */
+  /** Called with each line of the log. Left out: nothing is logged. */
   readonly onLog?: (line: string) => void
   /** `info` when left out. */
   readonly logLevel?: 'debug' | 'info'

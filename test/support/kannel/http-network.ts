@@ -2,20 +2,20 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 interface Taken {
-  /** By which the network calls it in its reports. */
+  /** The id that the network uses in its reports. */
   readonly id: string
   readonly to: string
   readonly text: string
 }
 
 /**
- * A network behind Kannel's `smsc = http`: it refuses what begins with “perm” for good and what begins with “temp” for now, and takes
- * everything else. Unlike `fakesmsc` it may report that a message failed.
+ * A network behind Kannel's `smsc = http`. It refuses texts that begin with “perm” for good and those that begin with “temp” for
+ * now, and accepts all others. Unlike `fakesmsc` it can report that a message failed.
  */
 export class HttpNetwork {
   readonly url: string
   readonly taken: Taken[] = []
-  /** How often each text came, also those that were refused. */
+  /** How often each text was received, refused ones included. */
   readonly tries = new Map<string, number>()
   readonly #server: Server
 

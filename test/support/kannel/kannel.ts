@@ -23,11 +23,14 @@ export function kannelObstacle(): string | null {
 
 interface KannelParts {
   readonly ports: Ports
-  /** Stands in for the SMSC that prints what it gets. */
+  /** Replaces the SMSC that prints what it receives. */
   readonly network: HttpNetwork | null
 }
 
-/** A Kannel of its own: bearerbox, smsbox and an SMSC that prints what it gets. Only numbers that begin with 1555 are routed. */
+/**
+ * A Kannel of the test's own: bearerbox, smsbox and an SMSC that prints what it receives. It routes only numbers that begin with
+ * 1555.
+ */
 export class Kannel {
   readonly passwordFile: string
   readonly url: string
@@ -65,7 +68,7 @@ export class Kannel {
     if (!this.#network) await this.start('fakesmsc')
   }
 
-  /** Resolves once it does its work. */
+  /** Resolves once the program is ready. */
   async start(program: Program): Promise<void> {
     const { admin, smsc, sendsms } = this.#ports
     const given =
@@ -102,7 +105,7 @@ export class Kannel {
     for (const program of ['fakesmsc', 'smsbox', 'bearerbox'] as const) await this.kill(program)
   }
 
-  /** What the SMSC got, in its order: `recipient text`. */
+  /** What the SMSC received, in order: `recipient text`. */
   get arrived(): readonly string[] {
     return [...this.#printed.matchAll(/Got message \d+: <\S+ (\S+) (\S+) (.*?)>\n/g)].map(
       ([, to, kind, text = '']) =>
@@ -110,17 +113,17 @@ export class Kannel {
     )
   }
 
-  /** Only a new smsbox knows of it. */
+  /** Changes the user of smsbox. Only a restarted smsbox applies the change. */
   async changeUser(change: Partial<typeof USER>): Promise<void> {
     writeFileSync(join(this.#folder, 'k.conf'), this.#configuration({ ...USER, ...change }))
     await this.kill('smsbox')
     await this.start('smsbox')
   }
 
-  /** Brings a report of the HTTP network, with one of Kannel's numbers for what became of a message (2: it failed). */
+  /** Sends a report of the HTTP network. `kind` is Kannel's number for the result (2: failed). */
   async report(id: string, kind: number): Promise<void> {
     const url = `http://127.0.0.1:${this.#ports.smsc}/?username=&password=&from=&to=&dlr-mid=${id}&dlr-mask=${kind}`
-    // Kannel may not have stored yet how the network calls the message.
+    // Kannel may not have stored the network's id of the message yet.
     await waitUntil('Kannel takes the report', async () => (await fetch(url)).ok, { deadlineMs: 30_000 })
   }
 
@@ -161,7 +164,7 @@ function isListening(port: number): Promise<boolean> {
   })
 }
 
-/** fakesmsc prints bytes of UCS-2 as characters where it can, and else as `%` and two digits. */
+/** fakesmsc prints bytes of UCS-2 as characters where it can, otherwise as `%` and two digits. */
 function utf16Of(text: string): string {
   const bytes = [...text.matchAll(/%([0-9A-F]{2})|\+|([^%+])/g)].map(([sign, hexadecimal, letter]) =>
     hexadecimal === undefined ? (letter ?? (sign === '+' ? ' ' : '')).charCodeAt(0) : Number.parseInt(hexadecimal, 16),

@@ -3,7 +3,7 @@ import type { Ledger } from './check-ledger.ts'
 
 const SHOWN_OF_EACH = 3
 
-/** Fails with the first few of every kind of fault. */
+/** Fails with the first few faults of every kind. */
 export function assertClean({ faults, counts, states }: Ledger): void {
   const found = Object.entries(faults).filter(([, list]) => list.length > 0)
   if (found.length === 0) return

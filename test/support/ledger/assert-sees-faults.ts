@@ -5,8 +5,8 @@ import { findDeferred } from './find-overtaken.ts'
 import type { LedgerInput, RecordedAttempt } from './ledger-input.ts'
 
 /**
- * The negative control of a run: the same data with one fault put in must no longer add up. Without it a run that
- * compared nothing with nothing would seem just as good.
+ * The negative control of a run: with one fault planted, the same data must fail the check. Otherwise a run that compared nothing
+ * would pass as well.
  */
 export function assertLedgerSeesFaults(input: LedgerInput): void {
   const id = deliveredAndAcked(input)
@@ -38,7 +38,7 @@ function deliveredAndAcked({ requests, inbox }: LedgerInput): string {
   return assert.fail('Nothing was both acknowledged and delivered: the run has shown nothing')
 }
 
-/** Two messages of a connection to different recipients that were tried once, one after the other, without waiting. */
+/** Two successive messages of a connection to different recipients. Each was tried once and did not wait. */
 function findNeighbours({
   requests,
   messages,

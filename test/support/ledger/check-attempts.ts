@@ -1,6 +1,9 @@
 import type { RecordedAttempt } from './ledger-input.ts'
 
-/** Two attempts of one connection that were open at the same moment (G2). Ending and beginning may share a moment. */
+/**
+ * Finds two attempts of one connection that were open at the same time (G2). One may begin in the millisecond in which the other
+ * ends.
+ */
 export function findOverlapping(attempts: readonly RecordedAttempt[]): string[] {
   const overlapping: string[] = []
   const longest = new Map<string, RecordedAttempt>()
@@ -14,7 +17,7 @@ export function findOverlapping(attempts: readonly RecordedAttempt[]): string[] 
   return overlapping
 }
 
-/** Handed over again although the attempt before was not certainly unsent (G5). */
+/** Finds messages that were handed over again although the attempt before was not certainly unsent (G5). */
 export function findRepeated(attempts: readonly RecordedAttempt[]): string[] {
   const repeated: string[] = []
   const last = new Map<string, RecordedAttempt>()

@@ -5,7 +5,7 @@ import { checkLedger, type LedgerFaults } from './check-ledger.ts'
 import { findFalseQuarantines } from './find-false-quarantines.ts'
 import { type MadeUpRun, madeUpRun } from './made-up-run.ts'
 
-/** One made-up fault of each kind, with the list of the ledger that must show it, and no other. */
+/** One invented fault of each kind, with the only list of the ledger that must show it. */
 const FAULTS: readonly {
   readonly name: string
   readonly kind: keyof LedgerFaults
@@ -96,7 +96,7 @@ const FAULTS: readonly {
   },
 ]
 
-/** What a message may wait for while others go on. */
+/** The waits during which a message may be passed by later ones. */
 const DEFERRED: readonly { readonly name: string; readonly make: (run: MadeUpRun) => void }[] = [
   { name: 'its file', make: (run) => change(run, 'message-10', { mediaEndedAt: 125 }) },
   {
@@ -131,7 +131,7 @@ describe('the ledger', () => {
     assert.throws(() => assertClean(ledger), new RegExp(`${kind}: \\d`))
   })
 
-  it('shows the front of a lane before what waits behind it', () => {
+  it('lists the front of a lane before the messages behind it', () => {
     const run = madeUpRun()
     change(run, 'message-9', { state: 'QUEUED', reason: 'behind_others' })
     change(run, 'message-23', { state: 'QUEUED', reason: 'retrying' })
@@ -142,7 +142,7 @@ describe('the ledger', () => {
     assert.match(second ?? '', /^message-9 /)
   })
 
-  it('lets requests that overlapped at the client arrive either way', () => {
+  it('accepts either order of requests that overlapped at the client', () => {
     const run = madeUpRun()
     const later = run.requests[16]
     assert.ok(later)
@@ -154,7 +154,7 @@ describe('the ledger', () => {
     assertClean(checkLedger(run))
   })
 
-  it.each(DEFERRED)('lets a message be passed that waits for $name', ({ make }) => {
+  it.each(DEFERRED)('accepts that a message is overtaken while it waits for $name', ({ make }) => {
     const run = madeUpRun()
 
     make(run)
@@ -163,7 +163,7 @@ describe('the ledger', () => {
     assertClean(checkLedger(run))
   })
 
-  it('lets an UNCONFIRMED message be delivered or not', () => {
+  it('accepts an UNCONFIRMED message both delivered and not delivered', () => {
     for (const id of ['message-9', 'message-23']) {
       const run = madeUpRun()
 
@@ -179,7 +179,7 @@ describe('a quarantine', () => {
     const run = madeUpRun()
     change(run, 'message-6', { state: 'UNCONFIRMED', reason: 'quarantined' })
 
-    // It was open from 61 to 90.
+    // The attempt was open from 61 to 90.
     assert.deepEqual(findFalseQuarantines([62, 70, 90, 91], run), [])
     assert.deepEqual(findFalseQuarantines([60, 70, 90, 91], run), ['message-6 is quarantined, but met 2 crashes'])
   })
@@ -208,7 +208,7 @@ function invent(run: MadeUpRun, { to, text }: { to: string; text: string }): voi
   run.messages.push({ id: 'invented', connection, to, state: 'FAILED', reason: 'busy', acceptedAt: 0, text })
 }
 
-/** An attempt of a message that was accepted just before this one, to the same recipient. */
+/** Adds an attempt of a message to the same recipient that was accepted just before this one. */
 function addEarlier(
   run: MadeUpRun,
   id: string,

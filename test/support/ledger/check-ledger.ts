@@ -9,22 +9,22 @@ const NOT_SENT = ['FAILED', 'EXPIRED', 'CANCELLED']
 const ENDED = [...SENT, ...NOT_SENT, 'UNCONFIRMED']
 const BEHIND = 'behind_others'
 
-/** Every list is empty after a good run. The entries are sentences for people. */
+/** The faults of a run, as sentences for people. After a good run every list is empty. */
 export interface LedgerFaults {
   /** Acknowledged, but not in the log. */
   readonly lost: readonly string[]
   /** Stored or delivered, though no client asked for it or the answer was that it was refused. */
   readonly unexpected: readonly string[]
-  /** Delivered more than once, or handed over again without knowing that the time before did nothing. */
+  /** Delivered more than once, or handed over again although the attempt before may have sent it. */
   readonly duplicated: readonly string[]
-  /** To one recipient, in another order than they were accepted. */
+  /** Delivered to one recipient in another order than accepted. */
   readonly reordered: readonly string[]
-  /** Passed by a later message to another recipient, without having had to wait for something of its own. */
+  /** Overtaken by a later message to another recipient, without a wait of its own. */
   readonly overtaken: readonly string[]
   readonly overlapping: readonly string[]
   /** Delivered differently from what was asked for. */
   readonly corrupted: readonly string[]
-  /** Not at an end after the drain. */
+  /** Not in a final state after the drain. */
   readonly unfinished: readonly string[]
   /** Shown as sent but not delivered, or shown as not sent but delivered. UNCONFIRMED may be either. */
   readonly logLies: readonly string[]
@@ -39,14 +39,14 @@ export interface Ledger {
     readonly acked: number
     readonly refused: number
     readonly unknown: number
-    /** The client had no answer, yet the message was stored. */
+    /** The client got no answer, yet the message was stored. */
     readonly recovered: number
     readonly delivered: number
   }
   readonly states: Readonly<Record<string, number>>
 }
 
-/** Compares what the client was answered, what the log says and what arrived. Ends every fault run. */
+/** Compares what the client was answered, what the log says and what was delivered. Ends every fault run. */
 export function checkLedger(input: LedgerInput): Ledger {
   const { requests, messages, inbox, attempts = [] } = input
   const matches = matchRequests(input)
@@ -73,7 +73,7 @@ export function checkLedger(input: LedgerInput): Ledger {
       corrupted: inbox.flatMap((entry) =>
         requestOf(entry.messageId).flatMap(({ request }) => differences(entry, request)),
       ),
-      // Few are shown, and those at the front show what the others wait for.
+      // Only a few are shown. Those at the front of a lane show what the others wait for.
       unfinished: messages
         .filter(({ state }) => !ENDED.includes(state))
         .toSorted((a, b) => Number(a.reason === BEHIND) - Number(b.reason === BEHIND))

@@ -2,7 +2,7 @@ import type { LedgerInput } from './ledger-input.ts'
 
 const CRASHES = 3
 
-/** Messages that were given up as poison, though the service ended fewer than three times while they were tried. */
+/** Finds messages that were given up as poison although the service crashed fewer than three times during their attempts. */
 export function findFalseQuarantines(crashedAt: readonly number[], { messages, attempts = [] }: LedgerInput): string[] {
   const tries = Map.groupBy(attempts, ({ messageId }) => messageId)
   return messages

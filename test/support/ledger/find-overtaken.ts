@@ -7,13 +7,13 @@ interface Started {
 }
 
 /**
- * Checks that a message is passed by later ones to other recipients only while it has to wait for something of its own:
- * its file, its retry, or an earlier message to its recipient that waits in this way. `order` is that of first attempts.
+ * Finds messages that later ones to other recipients have overtaken without cause. A message may be overtaken while it waits for
+ * its file, its retry, or an earlier such message to its recipient. `order`: the order of first attempts.
  */
 export function findOvertaken(order: readonly Started[], mayBePassed: ReadonlySet<string>): string[] {
   const overtaken: string[] = []
   const seen = new Set<string>()
-  // The two latest of each connection, so that one of them is to another recipient.
+  // For each connection the latest messages to two recipients, so that one of them is to another recipient.
   const latest = new Map<string, Started[]>()
   for (const started of order) {
     const { messageId, request } = started
@@ -34,7 +34,7 @@ export function findOvertaken(order: readonly Started[], mayBePassed: ReadonlySe
   return overtaken
 }
 
-/** Messages that had to wait for their file or a retry, and those that were accepted behind one to the same recipient. */
+/** Finds messages that waited for their file or a retry, and those accepted behind such a message to the same recipient. */
 export function findDeferred(messages: readonly ListedMessage[], attempts: readonly RecordedAttempt[]): Set<string> {
   const attemptsOf = Map.groupBy(inOrderOfStart(attempts), ({ messageId }) => messageId)
   const deferredUntil = new Map<string, number>()

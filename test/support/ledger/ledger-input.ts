@@ -1,15 +1,15 @@
-/** What the client knows about one request, all of its tries under one idempotency key taken together. */
+/** What the client knows about one request, with all tries under its idempotency key taken together. */
 export interface SentRequest {
   readonly connection: string
   readonly to: string
-  /** What has to arrive; only the fields named here are compared. */
+  /** The content that has to arrive. Only the fields named here are compared. */
   readonly content: Partial<Pick<DeliveredEntry, 'type' | 'text' | 'caption' | 'name' | 'sizeBytes' | 'sha256'>>
-  /** When the first try left, in milliseconds of the client's monotonic clock. */
+  /** When the first try was sent, in milliseconds of the client's monotonic clock. */
   readonly sentAt: number
   readonly answer: ClientAnswer
 }
 
-/** `refused` promises that nothing was stored; a client that is not certain must say `unknown`. */
+/** `refused` promises that nothing was stored. A client that is not certain must use `unknown`. */
 type ClientAnswer =
   | { readonly kind: 'acked'; readonly messageId: string; readonly at: number }
   | { readonly kind: 'refused' }
@@ -24,9 +24,9 @@ export interface ListedMessage {
   readonly reason: string | null
   /** Milliseconds of the wall clock of the service. */
   readonly acceptedAt: number
-  /** Its text or caption. Null where it has none, or its content was deleted. */
+  /** Its text or caption. Null if it has none, or if its content was deleted. */
   readonly text: string | null
-  /** When its media was there, or known not to be had. Null or absent without media. */
+  /** When its media was fetched, or known to be unavailable. Null or absent without media. */
   readonly mediaEndedAt?: number | null
 }
 
@@ -52,7 +52,7 @@ export interface RecordedAttempt {
   readonly startedAt: number
   readonly endedAt: number | null
   readonly outcome: string | null
-  /** When its media was there, or known not to be had. Null or absent without media. */
+  /** When its media was fetched, or known to be unavailable. Null or absent without media. */
   readonly mediaEndedAt?: number | null
 }
 

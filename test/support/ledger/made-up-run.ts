@@ -11,7 +11,7 @@ const CONNECTIONS = ['15550001001', '15550001002', '15550001003']
 const BETWEEN_MS = 10
 const RECIPIENTS_OF_EACH = 4
 
-/** A run without faults, with every ending a message may honestly have. Nothing of it comes from the service. */
+/** An invented run without faults, with every ending that a message may have. The service has no part in it. */
 export function madeUpRun(size = 60): MadeUpRun {
   const run: MadeUpRun = { requests: [], messages: [], inbox: [], attempts: [] }
   for (let index = 0; index < size; index += 1) addRequest(run, index)
@@ -20,7 +20,7 @@ export function madeUpRun(size = 60): MadeUpRun {
 
 function addRequest(run: MadeUpRun, index: number): void {
   const connection = CONNECTIONS[index % CONNECTIONS.length] ?? ''
-  // Two to each recipient in turn, so that neighbours go to one recipient, or to two.
+  // Two messages to each recipient in turn, so that neighbours go to the same recipient or to different ones.
   const place = Math.floor(index / CONNECTIONS.length / 2) % RECIPIENTS_OF_EACH
   const to = `4479000${index % CONNECTIONS.length}0${place}`
   const text = `text ${index}`
@@ -28,7 +28,7 @@ function addRequest(run: MadeUpRun, index: number): void {
   const sentAt = index * BETWEEN_MS
   const answer = answerTo(index, messageId, sentAt)
   run.requests.push({ connection, to, content: { type: 'message', text }, sentAt, answer })
-  // Of those without an answer, half were stored all the same.
+  // Half of the requests without an answer were stored all the same.
   const isStored = answer.kind === 'acked' || (answer.kind === 'unknown' && index % 2 === 0)
   if (!isStored) return
 
@@ -78,7 +78,7 @@ function addAttempts(
   const common = { messageId, connection }
   if (isRetried) attempts.push({ ...common, number: 1, startedAt, endedAt: startedAt + 1, outcome: 'rejected' })
   const outcome = isSent ? 'accepted' : 'rejected'
-  // Ends at the very moment at which the next of the connection begins, as it may.
+  // Ends in the millisecond in which the connection's next attempt begins, which is allowed.
   const endedAt = startedAt + CONNECTIONS.length * BETWEEN_MS
   attempts.push({ ...common, number: isRetried ? 2 : 1, startedAt: startedAt + 1, endedAt, outcome })
 }

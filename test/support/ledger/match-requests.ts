@@ -2,17 +2,17 @@ import type { LedgerInput, ListedMessage, SentRequest } from './ledger-input.ts'
 
 export interface Matches {
   readonly requestOf: ReadonlyMap<string, SentRequest>
-  /** Acknowledged, yet nowhere in the log, or acknowledged under an id that another request had got before. */
+  /** Acknowledged, yet missing from the log, or acknowledged under the id of an earlier request. */
   readonly lost: readonly string[]
-  /** In the log, though no request could have made it. */
+  /** In the log, though no request can have caused it. */
   readonly unexpected: readonly string[]
-  /** Stored although the client never learned of it: allowed. */
+  /** Stored although the client got no answer, which is allowed. */
   readonly recovered: number
 }
 
 /**
- * Finds the request behind every message. An acknowledged request is known by its id. One without an answer is known
- * by sender, recipient and text, so a run gives each request a text of its own.
+ * Finds the request behind every message. An acknowledged request is found by its id, one without an answer by sender, recipient
+ * and text. So a run gives each request its own text.
  */
 export function matchRequests({ requests, messages }: LedgerInput): Matches {
   const requestOf = new Map<string, SentRequest>()
@@ -54,7 +54,7 @@ function group(requests: readonly SentRequest[], kind: 'unknown' | 'refused'): M
   return groups
 }
 
-/** A text that is not known is no difference. */
+/** An unknown text counts as equal. */
 function takeSame(requests: SentRequest[] = [], { text }: ListedMessage): SentRequest | undefined {
   const index = requests.findIndex(({ content }) => {
     const sent = content.text ?? content.caption ?? null

@@ -11,7 +11,7 @@ interface Pending extends MediaToFetch {
   isDone: boolean
 }
 
-/** What waits to be fetched, in memory. */
+/** A queue of files to fetch, in memory. */
 export class FakeQueue implements MediaQueue {
   readonly items: Pending[] = []
   readonly done: string[] = []
@@ -19,11 +19,11 @@ export class FakeQueue implements MediaQueue {
   settledFiles: { sequence: number; path: string }[] = []
   isWanted = true
   isAway: false | 'certainly' | 'unknown' = false
-  /** A full disk: what is there can be read. */
+  /** As with a full disk: rows can be read and not written. */
   isReadOnly = false
   spooled = 0
   polls = 0
-  /** What other workers are at. */
+  /** The files that other workers are fetching. */
   readonly ofOthers = new Set<number>()
 
   add({

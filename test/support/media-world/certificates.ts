@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { parseIpAddress } from '../../../src/core/media-address/ip-address.ts'
 
 export interface Certificate {
-  /** PEM; the certificate is self-signed, so it is its own authority. */
+  /** As PEM. The certificate is self-signed, so it is its own authority. */
   readonly cert: string
   readonly key: string
 }
@@ -10,12 +10,12 @@ export interface Certificate {
 export interface CertificateWish {
   readonly names?: readonly string[]
   readonly addresses?: readonly string[]
-  /** Both as `YYMMDDhhmmssZ`. */
+  /** These two as `YYMMDDhhmmssZ`. */
   readonly validFrom?: string
   readonly validUntil?: string
 }
 
-/** Makes a certificate on the spot: none in the repository can run out, and no program need be installed for it. */
+/** Creates a certificate on the spot, so that none in the repository can expire and no program has to be installed. */
 export function makeCertificate(wish: CertificateWish): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = sequence(objectId('2a8648ce3d040302'))

@@ -5,24 +5,24 @@ import { parseIpAddress } from '../../../src/core/media-address/ip-address.ts'
 interface DnsAnswer {
   readonly a?: readonly string[]
   readonly aaaa?: readonly string[]
-  /** The name is an alias of the first, that of the next, and the last has the addresses. */
+  /** A chain of aliases: the name stands for the first, each for the next, and the last has the addresses. */
   readonly aliases?: readonly string[]
   readonly rcode?: 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED'
   readonly delayMs?: number
 }
 
-/** `silence` is a server that never answers. A function answers each question anew: a rebinding server. */
+/** `silence`: the server never answers. A function answers each question anew, as a rebinding server does. */
 type DnsBehaviour = DnsAnswer | 'silence' | ((question: number) => DnsAnswer | 'silence')
 
 const TYPE_NUMBERS = { A: 1, CNAME: 5, AAAA: 28 } as const
 const RCODES = { NXDOMAIN: 3, SERVFAIL: 2, REFUSED: 5 } as const
 
-/** A DNS server of our own on the loopback. Only the names that it was given exist. */
+/** A DNS server on the loopback. It knows only the names that it was given. */
 export class DnsServer {
   readonly #socket: Socket = createSocket('udp4')
   readonly #names = new Map<string, DnsBehaviour>()
   readonly #asked = new Map<string, number>()
-  /** Every question, as `A files.example.com`. */
+  /** Every question, such as `A files.example.com`. */
   readonly questions: string[] = []
 
   async start(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The attack corpus for media URLs: what the send endpoint must refuse at once, by the code it must refuse with.
- * Numbers are those of the security specification; what has none is ours, of the same class.
+ * The attack corpus for media URLs: what the send endpoint must refuse at once, and with which code. The numbers are those of the
+ * security specification. Entries without a number are our own, of the same class.
  */
 
 export const NOT_PUBLIC = [

@@ -16,7 +16,7 @@ export const PNG = Buffer.from(
   'base64',
 )
 
-/** Who fetches in this world. */
+/** The worker that fetches in these tests. */
 export const FETCHER = 'fetcher' as WorkerId
 
 /** Long enough for a busy machine. Tests of a time limit set their own. */
@@ -29,10 +29,9 @@ type Options = Partial<MediaFetcherOptions> & {
 }
 
 /**
- * A small internet on the loopback: a DNS server and hosts that may be reached, beside canaries that must not.
- *
- * Hosts live on addresses of their own in 127.0.0.0/8, which the fetchers made here are allowed to reach. 127.0.0.1 and
- * ::1 stay forbidden and play the inside of our network.
+ * A small internet on the loopback: a DNS server, hosts that may be reached, and canaries that must not be. Each host has its own
+ * address in 127.0.0.0/8, which the fetchers created here may reach. 127.0.0.1 and ::1 stay forbidden and stand for our internal
+ * network.
  */
 export class MediaWorld {
   readonly dns = new DnsServer()
@@ -59,7 +58,7 @@ export class MediaWorld {
     return host
   }
 
-  /** A listener in a place that must never be reached. It serves a valid picture. */
+  /** Listens where nothing may ever connect. It serves a valid picture. */
   async canary(address: '127.0.0.1' | '::1' = '127.0.0.1', port?: number): Promise<TestHost> {
     const bait = `HTTP/1.1 200 OK\r\ncontent-length: ${PNG.length}\r\n\r\n`
     return this.host((socket) => socket.end(Buffer.concat([Buffer.from(bait), PNG])), {
@@ -86,14 +85,14 @@ export class MediaWorld {
     )
   }
 
-  /** Fetches with a fetcher of its own that may reach the hosts opened so far. */
+  /** Fetches with a new fetcher that may reach the hosts opened so far. */
   async fetch(url: string, options: Options = {}): Promise<FetchedMedia | MediaFailure> {
     this.#fetches += 1
     const wanted = { url, type: options.type ?? 'image', spoolName: `fetch-${this.#fetches}` } as const
     return this.fetcher(options).fetch(wanted, options.signal ?? new AbortController().signal)
   }
 
-  /** Names of all files in the spool, also of other processes. */
+  /** The names of all files in the spool, including those of other processes. */
   async spooled(): Promise<readonly string[]> {
     const entries = await readdir(this.spoolDir, { recursive: true, withFileTypes: true }).catch(() => [])
     const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Hosts of every class, spelt and then spoilt in the ways that parsers have been fooled with. */
+/** Hosts of every class, spelled correctly and then spoiled in ways that have fooled parsers. */
 const hosts = fc.oneof(
   fc.ipV4(),
   fc.ipV4Extended(),
@@ -32,7 +32,7 @@ const pieces = [
   '\u212a',
 ]
 const mutations = fc.array(fc.tuple(fc.nat(60), fc.constantFrom(...pieces), fc.boolean()), { maxLength: 3 })
-/** URLs, most of them wrong in some way that a parser somewhere takes for right. */
+/** URLs, most of them wrong in a way that some parser accepts. */
 export const spoiltUrls = fc
   .tuple(
     fc.constantFrom(...Array(4).fill('http://'), 'https://', 'HTTP://', 'http:/', 'http:///', 'https:\\\\'),

@@ -3,24 +3,24 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import type { Certificate } from './certificates.ts'
 
-/** What a host does with one connection, once the request's headers have come. */
+/** What a host does with one connection once the headers of the request have been received. */
 export type Script = (socket: Socket, request: string) => void
 
 export interface TestHostOptions {
   readonly script: Script
-  /** Absent: an address of its own in 127.0.0.0/8, so that hosts of tests that run side by side never meet. */
+  /** Left out: a new address in 127.0.0.0/8, so that hosts of parallel tests never collide. */
   readonly address?: string
   readonly port?: number
   readonly certificate?: Certificate
-  /** Called at once, before any request has come. */
+  /** Called on connect, before any request. */
   readonly onConnect?: (socket: Socket) => void
 }
 
-/** A server that says exactly what a test wants, byte for byte, on a loopback address that plays the internet. */
+/** A server that sends exactly what a test wants, byte for byte, on a loopback address that stands for the internet. */
 export class TestHost {
   readonly address: string
   readonly port: number
-  /** The text of each request that came. */
+  /** The text of each request received. */
   readonly requests: string[] = []
   /** Connections that were made, with or without a request. */
   connects = 0
@@ -91,7 +91,7 @@ export function randomLoopback(): string {
   return `127.${part()}.${part()}.${part()}`
 }
 
-/** A whole response, as text or bytes. `content-length` is added unless given. */
+/** A whole response, as text or bytes. Adds `content-length` unless it is given. */
 export function response(
   status: number | string,
   headers: Readonly<Record<string, string>>,
@@ -113,9 +113,9 @@ export function redirecting(location: string, status = 302): Script {
   return answering(status, { location }, '')
 }
 
-/** Sends the same bytes again and again, as fast as they are taken, and counts what the system took. */
+/** Sends the same bytes repeatedly, as fast as they are accepted, and counts what the system accepted. */
 export function endless(head: string, piece: Buffer, sent: { bytes: number } = { bytes: 0 }): Script {
-  // Large writes, so that the host's own work does not slow down what it attacks: both run in this process.
+  // Writes are large, so that the host's own work does not slow down the fetcher: both run in this process.
   const load = Buffer.concat(Array<Buffer>(Math.ceil(65_536 / piece.length)).fill(piece))
   return (socket) => {
     socket.write(head)
@@ -131,7 +131,7 @@ export function endless(head: string, piece: Buffer, sent: { bytes: number } = {
   }
 }
 
-/** Sends a piece every so often, for ever. */
+/** Sends a piece every `everyMs`, without end. */
 export function drip(head: string, { piece, everyMs }: { readonly piece: Buffer; readonly everyMs: number }): Script {
   return (socket) => {
     socket.write(head)

@@ -8,13 +8,13 @@ export interface Call {
   readonly body?: unknown
   /** Sent as it is, instead of `body` as JSON. */
   readonly bytes?: string
-  /** In place of those that the document wants. */
+  /** Sent instead of the headers that the document requires. */
   readonly headers?: readonly HeaderLine[]
   readonly path?: string
   readonly version?: string
 }
 
-/** Calls the operation of a document, byte by byte, so that headers can be wrong in ways that no client lets through. */
+/** Calls the operation of a document over a raw socket, so that headers can be wrong in ways that no HTTP client allows. */
 export class ApiCaller {
   readonly replies: Replied[] = []
   readonly #document: ApiDocument
@@ -27,7 +27,7 @@ export class ApiCaller {
     this.#token = token
   }
 
-  /** The headers that the document wants, with these instead of those of the same names. */
+  /** The headers that the document requires, with those of the given names replaced. */
   headers(...others: readonly HeaderLine[]): HeaderLine[] {
     const [scheme] = Object.values(this.#document.components.securitySchemes)
     const wanted: HeaderLine[] = [

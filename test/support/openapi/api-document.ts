@@ -1,4 +1,6 @@
-/** What is read of an OpenAPI document, as any tool reads it: nothing here knows the sources that it was made from. */
+/**
+ * The parts of an OpenAPI document that are read, as any tool reads them. Nothing here knows the sources it was generated from.
+ */
 export interface ApiDocument {
   readonly openapi: string
   readonly security: readonly Readonly<Record<string, readonly string[]>>[]
@@ -57,7 +59,7 @@ export interface Schema {
   readonly examples?: readonly unknown[]
 }
 
-/** The one operation of the document, with where it is. */
+/** The one operation of the document, and its path. */
 export function operationOf(document: ApiDocument): { readonly path: string; readonly post: Operation } {
   const [first, ...others] = Object.entries(document.paths)
   if (!first || others.length > 0) throw new Error('The document has not just one operation')

@@ -5,7 +5,7 @@ import { type Replied, ReplyChecker } from './reply-checker.ts'
 /** How many good requests are made from a document. */
 export const GOOD = 40
 
-/** The document of the running service. Everything here is made from it alone. */
+/** Reads the document of the running service. All requests and checks are derived from it alone. */
 export async function readDocument(url: string): Promise<ApiDocument> {
   const response = await fetch(`${url}/openapi.json`)
   return (await response.json()) as ApiDocument
@@ -25,7 +25,7 @@ export async function callAll(
   return answered
 }
 
-/** Unexpected replies, and replies that do not fit the document. */
+/** Replies with another status than expected, and replies that do not match the document. */
 export function findingsIn(document: ApiDocument, status: number, answered: readonly Answered[]): string[] {
   const checker = new ReplyChecker(document)
   return answered.flatMap(({ what, reply }) => [

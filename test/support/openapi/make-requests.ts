@@ -3,19 +3,19 @@ import { type ApiDocument, operationOf, resolve, type Schema } from './api-docum
 import { Validators } from './validators.ts'
 
 export interface Made {
-  /** What was broken, and where; empty for a good one. */
+  /** What was broken, and where; empty for a good request. */
   readonly what: string
   readonly body: unknown
 }
 
-/** What the document cannot know: a number that is connected. */
+/** What the document cannot know: a connected number. */
 export interface Caller {
   readonly from: string
 }
 
 const SEED = 20_261_122
 const ODD = [null, 7, true, [], {}, 'text', ['x'], { x: 1 }]
-// Put before, after or in place of a text: whatever its pattern forbids, some of these do.
+// Changes to a text. Whatever a pattern forbids, some of these break it.
 const SPOILERS = [
   (text: string) => `+${text}`,
   (text: string) => `${text} `,
@@ -31,7 +31,7 @@ const SPOILERS = [
   () => 'x'.repeat(20),
 ]
 
-/** Makes requests from the schemas alone. */
+/** Creates requests from the schemas alone. */
 export class RequestMaker {
   readonly #document: ApiDocument
   readonly #validators: Validators
@@ -51,7 +51,7 @@ export class RequestMaker {
       .map((body) => ({ what: '', body: { ...(body as object), from: this.#caller.from } }))
   }
 
-  /** The examples of the document, from a number of the caller's. */
+  /** The examples of the document, with the caller's number as the sender. */
   examples(): Made[] {
     const { content } = operationOf(this.#document).post.requestBody
     return Object.values(content['application/json']?.examples ?? {}).map(({ value }) => ({
@@ -60,7 +60,7 @@ export class RequestMaker {
     }))
   }
 
-  /** Each rule of each field broken, one at a time, in every shape that a request can have. */
+  /** Requests that each break one rule of one field, in every shape that a request can have. */
   bad(): Made[] {
     const whole = ODD.filter((value) => this.#isBad(value)).map((body) => ({ what: 'the body', body }))
     return [...whole, ...this.examples().flatMap(({ body }) => this.#broken(body, this.#schema, ''))]
@@ -71,7 +71,7 @@ export class RequestMaker {
     return spoilt.filter(({ body }) => path !== '' || this.#isBad(body))
   }
 
-  /** All ways to break this value, itself or below. */
+  /** All ways to break this value or a value inside it. */
   #spoilt(value: unknown, schema: Schema, path: string): Made[] {
     if (!schema.properties || typeof value !== 'object' || value === null) return []
     const fields = value as Readonly<Record<string, unknown>>
@@ -91,7 +91,7 @@ export class RequestMaker {
     return [...missing, ...changed]
   }
 
-  /** Values in place of a good one; some may be good as well. */
+  /** Values to replace a good one with. Some of them may be valid as well. */
   #replacements(schema: Schema, good: unknown): unknown[] {
     const text =
       typeof good === 'string' ? good : (schema.examples?.find((example) => typeof example === 'string') ?? 'text')
@@ -109,7 +109,7 @@ export class RequestMaker {
     return this.#validators.errors(this.#schema, body).length > 0
   }
 
-  /** The schema behind a reference, and of several the one that was meant. */
+  /** Resolves a reference. If the schema has several branches, returns the one that this value matches. */
   #branch(schema: Schema, value: unknown): Schema {
     const target = schema.$ref === undefined ? schema : resolve<Schema>(this.#document, schema)
     if (!target.oneOf) return target
@@ -124,7 +124,7 @@ export class RequestMaker {
     if (schema.enum) return fc.constantFrom(...schema.enum)
     if (schema.properties) {
       const fields = Object.entries(schema.properties).map(([name, below]) => [name, this.#arbitrary(below)] as const)
-      // What the document does not forbid is allowed: unknown fields, too.
+      // What the document does not forbid is allowed, unknown fields included.
       const unknown = { 'x-unknown': fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.constant(null)) }
       const all: Record<string, fc.Arbitrary<unknown>> = { ...Object.fromEntries(fields), ...unknown }
       return fc.record(all, { requiredKeys: [...(schema.required ?? [])] })
@@ -137,7 +137,7 @@ export class RequestMaker {
     const { minLength = 0, maxLength = 200, pattern, examples, format } = schema
     const fits = (text: string) => this.#validators.errors(schema, text).length === 0
     if (format === 'uri') {
-      // Whether an address is public no schema can say: so the host is that of the example.
+      // No schema can say whether an address is public, so the host is that of the example.
       const { origin } = new URL(String(examples?.[0]))
       return fc
         .webPath()

@@ -8,11 +8,11 @@ export interface Replied {
   readonly text: string
 }
 
-// Every server sends some of these; they say nothing of the interface.
+// Headers that every HTTP server sends. They are not part of the interface.
 const OF_HTTP =
   /^(?:content-|connection$|date$|cache-control$|keep-alive$|transfer-encoding$|x-content-type-options$|vary$)/
 
-/** Holds replies against a document. */
+/** Compares replies with a document. */
 export class ReplyChecker {
   readonly #document: ApiDocument
   readonly #validators: Validators
@@ -22,7 +22,7 @@ export class ReplyChecker {
     this.#validators = new Validators(document)
   }
 
-  /** What a reply does that the document does not say, or leaves out that it says. Empty: they agree. */
+  /** The differences between a reply and the document; empty if they agree. */
   check(reply: Replied): string[] {
     const { post } = operationOf(this.#document)
     const response = post.responses[String(reply.status)]

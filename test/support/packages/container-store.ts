@@ -20,11 +20,11 @@ export function whyNoContainers(): string | null {
 }
 
 /**
- * Images and containers of this clone, apart from those of the machine. Images stay from run to run; containers that a killed run
- * has left are removed.
+ * Images and containers of this clone, kept apart from those of the machine. Images stay from run to run. Containers that a
+ * killed run has left are removed.
  */
 export class ContainerStore {
-  /** What podman and buildah are started with. */
+  /** The environment for podman and buildah. */
   readonly environment: Readonly<Record<string, string>>
   readonly #buildEnvironment: Readonly<Record<string, string>>
   readonly #folder: string
@@ -37,7 +37,7 @@ export class ContainerStore {
       CONTAINERS_STORAGE_CONF: this.#write('storage.conf', `[storage]\n${storage}`),
       CONTAINERS_CONF: this.#write('containers.conf', configuration([])),
     }
-    // A build reaches the registry of npm as this machine does.
+    // A build uses the certificates and the npm cache of this machine to reach the npm registry.
     const volumes = [`${CERTIFICATES}:${CERTIFICATES}:ro`, `${npm('config', 'get', 'cache')}:/root/.npm`]
     this.#buildEnvironment = {
       ...this.environment,
@@ -47,7 +47,7 @@ export class ContainerStore {
     this.removeContainers()
   }
 
-  /** Runs `npm run build:image`, and returns the file that it makes. Its image is in this store, too. */
+  /** Runs `npm run build:image` and returns the file that it writes. The image is also in this store. */
   buildImage(out: string): string {
     if (!this.#has(NODE_IMAGE)) this.#makeNodeImage()
     const { status, stdout, stderr } = spawnSync(
@@ -59,7 +59,7 @@ export class ContainerStore {
     return stdout.trim()
   }
 
-  /** What it prints. Throws, with what podman says, when it fails. */
+  /** Returns what podman prints. If it fails, throws with its error output. */
   podman(...args: readonly string[]): string {
     const { code, stdout, stderr } = this.tryPodman(...args)
     if (code !== 0) throw new Error(`podman ${args.join(' ')} ended with ${code}: ${stderr}`)
@@ -75,14 +75,14 @@ export class ContainerStore {
       env: { ...process.env, ...this.environment },
       encoding: 'utf8',
     })
-    // Without systemd nothing asks for the health at intervals, and podman says so.
+    // Without systemd nothing runs the health check at intervals, and podman warns about that.
     return { code: status, stdout, stderr: stderr.replaceAll(/^.*unable to get systemd connection.*\n/gm, '') }
   }
 
   removeContainers(): void {
     this.podman('rm', '--all', '--force', '--time', '0', '--volumes')
     this.podman('volume', 'prune', '--force')
-    // What an earlier build had the name of.
+    // The image whose name this build has taken over.
     this.podman('image', 'prune', '--force')
   }
 
@@ -90,7 +90,7 @@ export class ContainerStore {
     return this.tryPodman('image', 'exists', image).code === 0
   }
 
-  /** Stands in for the official image, which no registry gives here: Debian, Node and npm in the places that it has them in. */
+  /** Builds a replacement for the official image, so that no registry is needed: Debian with Node and npm. */
   #makeNodeImage(): void {
     const context = join(this.#folder, 'node-image')
     rmSync(context, { recursive: true, force: true })
@@ -133,7 +133,7 @@ export class ContainerStore {
   }
 }
 
-/** There may be no systemd, and no network for containers of their own. */
+/** Works without systemd, and without separate networks for containers. */
 function configuration(volumes: readonly string[]): string {
   return `[containers]
 log_driver = "k8s-file"

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-// In a mount namespace of its own, so that nothing stays mounted, and without a process in between, so that signals arrive.
+// A mount namespace removes all mounts at the end. `exec` leaves no process in between, so signals arrive.
 const ENTER = 'mount --bind "$1" "$1"; cd "$1"; shift; mount -t proc proc proc; exec chroot . env -i "$@"'
 
-/** A fresh Debian in a folder, without systemd, as a container has it. It shares the network of this machine. */
+/** A fresh Debian in a folder, without systemd, as in a container. It shares the network of this machine. */
 export class DebianSystem {
   readonly root = mkdtempSync(join(tmpdir(), 'nuncio-debian-'))
 
@@ -21,26 +21,26 @@ export class DebianSystem {
     rmSync(tar)
   }
 
-  /** The words that start a command in it, with no settings of this machine. */
+  /** The words before a command that runs it in this system, without settings of this machine. */
   enter(...command: readonly string[]): readonly string[] {
     return ['unshare', '--mount', 'sh', '-ec', ENTER, 'sh', this.root, `PATH=${PATH}`, 'LC_ALL=C.UTF-8', ...command]
   }
 
-  /** As root. */
+  /** Runs a command as root. */
   run(...command: readonly string[]) {
     const [program = '', ...given] = this.enter(...command)
     const { status, stdout, stderr } = spawnSync(program, given, { encoding: 'utf8' })
     return { status, stdout, stderr }
   }
 
-  /** What it prints. Throws when it fails. */
+  /** Returns what a command prints. Throws when it fails. */
   mustRun(...command: readonly string[]): string {
     const { status, stdout, stderr } = this.run(...command)
     if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stdout}${stderr}`)
     return stdout
   }
 
-  /** Installs a package from a file, or upgrades to it. Returns what dpkg says. */
+  /** Installs a package from a file, or upgrades to it. Returns the output of dpkg. */
   install(deb: string): string {
     copyFileSync(deb, join(this.root, 'tmp', basename(deb)))
     return this.mustRun('dpkg', '--install', `/tmp/${basename(deb)}`)
@@ -54,7 +54,7 @@ export class DebianSystem {
     appendFileSync(join(this.root, path), text)
   }
 
-  /** From now on systemd seems to run and to have the service running. Returns what systemd was asked for since. */
+  /** From now on systemd seems to run, and to run the service. Returns a function that lists the calls to systemd since. */
   pretendSystemd(): () => readonly string[] {
     const log = join(this.root, 'run/systemctl')
     this.mustRun('mkdir', '-p', '/run/systemd/system')

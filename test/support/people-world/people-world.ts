@@ -15,16 +15,16 @@ import { AdministrationWorld, type EngineName } from '../administration-world/op
 import { testSecrets } from '../secrets.ts'
 
 export const PASSWORD = 'violet tractor napkin orbit'
-/** As cheap as is allowed: most tests do not test the price. */
+/** The cheapest hash that is allowed: most tests do not depend on its cost. */
 export const CHEAP = { memoryKib: 19_456, passes: 2 }
 
-/** What one browser keeps and says. */
+/** What one browser stores and sends. */
 export class Browser {
   readonly cookies: Record<string, string> = {}
   remoteAddress = '203.0.113.5'
 }
 
-/** The handlers of people over a database of their own, asked as if by browsers. */
+/** The handlers for people over their own database, called as if from browsers. */
 export class PeopleWorld extends AdministrationWorld {
   hasher = new PasswordHasher(CHEAP)
   setupLinksDeleted = 0
@@ -64,7 +64,7 @@ export class PeopleWorld extends AdministrationWorld {
     return peopleHandlers(this.deps, this.hasher)
   }
 
-  /** A person with `PASSWORD`. */
+  /** Adds a person whose password is `PASSWORD`. */
   async person(accountId: AccountId, role: Role = 'owner', email = 'anna@example.org') {
     const passwordHash = await this.hasher.hash(PASSWORD)
     return this.people.addPerson({ email, name: 'Anna', passwordHash }, { accountId, role }, 'test')
@@ -89,7 +89,7 @@ export class PeopleWorld extends AdministrationWorld {
     }
   }
 
-  /** As the person who is signed in there. */
+  /** The request of the person who is signed in to this browser. */
   async personRequest(browser: Browser): Promise<PersonRequest> {
     const visit = this.visit(browser)
     const sha256 = sessionHashOf(visit.request, this.deps)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import type { UnprivilegedUser } from './unprivileged-user.ts'
 
-// What the manual names ("Making a base backup using the low level API"): the new server makes it anew.
+// Left out of the copy, as the manual says ("Making a base backup using the low level API"): the new server creates these.
 const MADE_ANEW = ['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_subtrans']
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|pg_internal\.init.*|pgsql_tmp.*|backup_label|standby\.signal|.*\.tmp)$/
 
@@ -11,14 +11,14 @@ interface Backup {
   /** A superuser on the running server. */
   readonly client: pg.Client
   readonly from: string
-  /** Must not exist. */
+  /** The folder must not exist yet. */
   readonly to: string
   readonly owner: UnprivilegedUser | null
 }
 
 /**
- * Copies the data folder of a running server. The packaged binaries have no pg_basebackup; this is the way of the manual
- * without it. What was written meanwhile is repaired from the log, which the new server must be able to get.
+ * Copies the data folder of a running server. The packaged binaries have no pg_basebackup, so this follows the manual's way
+ * without it. Changes during the copy are replayed from the log, so the new server needs access to it.
  */
 export async function copyRunningData({ client, from, to, owner }: Backup): Promise<void> {
   await client.query(`select pg_backup_start('nuncio test', true)`)
@@ -39,7 +39,7 @@ interface Copy {
 async function copyFolder({ from, to, owner, isTop = false }: Copy): Promise<void> {
   await mkdir(to, { mode: 0o700 })
   await give(to, owner)
-  // A database or a table may be dropped meanwhile; the log says so too.
+  // A database or table may be dropped during the copy. The log records that too.
   const entries = await unlessGone(readdir(from, { withFileTypes: true }))
   for (const entry of (entries ?? []).filter(({ name }) => !LEFT_OUT.test(name))) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)]

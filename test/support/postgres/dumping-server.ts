@@ -5,15 +5,15 @@ import { migrateDatabase } from '../../../src/storage/postgres/connection/open-d
 import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer, type ServerOptions } from './postgres-server.ts'
 
-// Where Debian keeps each version with all its programs. What npm installs has no pg_dump.
+// The folder in which Debian keeps each version with all its programs. The package from npm has no pg_dump.
 const VERSIONS = '/usr/lib/postgresql'
 
-/** Null where tests with pg_dump can run; else what stands in the way. */
+/** Null where tests with pg_dump can run; otherwise the reason. */
 export function obstacleToDumping(): string | null {
   return findPrograms() === undefined ? 'the Debian package postgresql is missing' : null
 }
 
-/** A server that the pg_dump of this machine is not older than. */
+/** Opens a server of the same version as this machine's pg_dump, which refuses newer servers. */
 export function openDumpingServer(options: ServerOptions = {}): Promise<PostgresServer> {
   return PostgresServer.open({ ...options, programs: findDumpingPrograms() })
 }
@@ -28,8 +28,8 @@ export function findDumpingPrograms(): string {
 const TEMPLATE = 'with_our_tables'
 
 /**
- * One for all tests of the file that calls this, where it can run. Returns what makes a database of its own for a test, with
- * our tables or empty, and returns its URL; it goes with the test.
+ * One server for all tests of the calling file, where it can run. Returns a function that creates a database for a test, with our
+ * tables or empty, and returns its URL. The database is dropped after the test.
  */
 export function shareDumpingServer(): (content?: 'our tables' | 'nothing') => Promise<string> {
   let server: PostgresServer | null = null

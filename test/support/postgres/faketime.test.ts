@@ -12,17 +12,17 @@ import { PostgresServer } from './postgres-server.ts'
 const DAYS = 24 * 3_600_000
 const obstacle = whyNoFaketime()
 
-// A timer ticks, and at each tick both clocks are read.
+// At each tick of a timer the program prints both clocks.
 const TICKING = `setInterval(() => console.log(JSON.stringify([Date.now(), performance.now()])), 10)`
 const TICK_MS = 10
 
 interface Tick {
-  /** How far the wall clock of the program is from ours. */
+  /** How far the program's wall clock is ahead of ours. */
   readonly offsetMs: number
   readonly monotonicMs: number
 }
 
-describe.skipIf(obstacle !== null)(`a clock that is moved under a running program${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null)(`a wall clock that is moved while a program runs${skipNote(obstacle)}`, () => {
   let clock: MovableClock
   let child: ChildProcessWithoutNullStreams
 
@@ -60,7 +60,7 @@ describe.skipIf(obstacle !== null)(`a clock that is moved under a running progra
     assert.ok(Math.max(...steps) < 5_000, `a timer took ${Math.max(...steps)} ms instead of ${TICK_MS}`)
   })
 
-  it('does not jump for a program without its environment', async () => {
+  it('does not jump for a program that has the usual environment', async () => {
     const other = spawn(process.execPath, ['--eval', TICKING], { env: {} })
     clock.moveTo(2 * DAYS)
 
@@ -70,7 +70,7 @@ describe.skipIf(obstacle !== null)(`a clock that is moved under a running progra
     assert.equal(inDays(tick!.offsetMs), 0)
   })
 
-  it('jumps for a PostgreSQL too', async () => {
+  it('also jumps for PostgreSQL', async () => {
     const server = await PostgresServer.open({ parentFolder: memoryFolder(), environment: clock.environment })
     const now = async () => {
       const [row] = await server.query<{ now: Date }>('select clock_timestamp() as now')
@@ -89,11 +89,11 @@ describe.skipIf(obstacle !== null)(`a clock that is moved under a running progra
 })
 
 function inDays(ms: number): number {
-  // Adding zero makes a zero of a minus zero.
+  // Adding zero turns minus zero into zero.
   return Math.round(ms / DAYS) + 0
 }
 
-/** Reads on from where it was left. */
+/** Reads the next ticks. */
 function readTicks(child: ChildProcessWithoutNullStreams): (count: number) => Promise<Tick[]> {
   const lines = on(createInterface(child.stdout), 'line')
   return async (count) => {

@@ -6,8 +6,8 @@ import { SharedServer } from './shared-server.ts'
 import type { Door } from './test-database.ts'
 
 /**
- * Runs once, in the runner's main process, and opens a door at which the workers ask for the shared server. It starts
- * for the first that asks: a run without tests on PostgreSQL pays nothing for it.
+ * Runs once, in the runner's main process, and opens a port at which workers ask for the shared server. The server starts at the
+ * first request, so a run without tests on PostgreSQL does not start one.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const shared = new SharedServer()
@@ -22,7 +22,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   }
 }
 
-// The door is open to every user of this machine, and what is behind it is a superuser's password.
+// Needs the secret: every user of this machine can connect to the port, and the reply holds a superuser's password.
 async function answer(socket: Socket, shared: SharedServer, secret: string): Promise<void> {
   socket.on('error', () => {})
   const [said] = (await once(socket, 'data').catch(() => [])) as [Buffer?]

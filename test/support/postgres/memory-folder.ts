@@ -6,8 +6,8 @@ const MEMORY_DISK = '/dev/shm'
 const WANTED_BYTES = 2_000_000_000
 
 /**
- * For the `parentFolder` of a server whose speed on a disk is not what is tested: a disk in memory where there is one
- * with room, else the temporary folder. Making a database there takes a tenth of the time, with the same settings.
+ * The `parentFolder` for servers of tests that do not measure disk speed: a disk in memory if there is one with room, otherwise
+ * the temporary folder. Creating a database there takes a tenth of the time, with the same settings.
  */
 export function memoryFolder(): string {
   if (!existsSync(MEMORY_DISK)) return tmpdir()

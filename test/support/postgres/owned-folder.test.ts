@@ -17,7 +17,7 @@ const POSTGRES = `
   const folder = dirname(server.dataFolder)
   const close = () => server.close()`
 
-// As much of a server as its end is about: it works in the folder and has noted its number there.
+// Stands for a server: it works in the folder and has written its process id there.
 const STAND_IN = `
   import { spawn } from 'node:child_process'
   import { writeFileSync } from 'node:fs'
@@ -30,11 +30,11 @@ const STAND_IN = `
   writeFileSync(folder + '/tail.pid', pid + '\\n')
   const close = () => owned.close()`
 
-// Well before the deadline after which the guard uses force.
+// Well below the deadline after which the guard kills.
 const DEADLINE = { deadlineMs: 9_000, everyMs: 20 }
 
 describe('a server whose tests are gone', () => {
-  it('ends, and takes its folder along, when its owner is killed with SIGKILL', async () => {
+  it('ends, and its folder is removed, when its owner is killed with SIGKILL', async () => {
     const { owner, details } = await startOwner(POSTGRES)
 
     owner.kill('SIGKILL')
@@ -43,7 +43,7 @@ describe('a server whose tests are gone', () => {
     await waitUntil('its folder goes', async () => !existsSync(details.folder), DEADLINE)
   })
 
-  it('ends when its owner ends without closing it, and does not keep it from ending', async () => {
+  it('ends when its owner ends without closing it, and does not keep the owner running', async () => {
     const { owner, details } = await startOwner(POSTGRES)
     const ended = once(owner, 'exit')
 
@@ -54,8 +54,8 @@ describe('a server whose tests are gone', () => {
     assert.equal(code, 0)
   })
 
-  it('is swept by the next one when its guard was killed as well', async () => {
-    // Of its own: the next one may also be a test beside this one.
+  it('is ended by the next one that starts when its guard was killed as well', async () => {
+    // In its own parent folder: otherwise the next one could be started by a test that runs beside this one.
     const parent = mkdtempSync(join(tmpdir(), 'nuncio-parent-'))
     onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
     const { owner, details } = await startOwner(STAND_IN, parent)
@@ -79,7 +79,7 @@ describe('a server whose tests are gone', () => {
     await waitUntil('its folder goes', async () => !existsSync(details.folder), DEADLINE)
   })
 
-  it('takes no stranger along who has got its process number', async () => {
+  it('ends no other program that has got its process id', async () => {
     const folder = OwnedFolder.open()
     const stranger = spawn('sleep', ['60'], { stdio: 'ignore' })
     writeFileSync(`${folder.path}/postmaster.pid`, `${stranger.pid}\n`)
@@ -101,7 +101,7 @@ describe('a server whose tests are gone', () => {
   })
 })
 
-/** A process of its own that has a server, and prints its number and folder. */
+/** Starts a process that owns a server, and that prints its process id and folder. */
 async function startOwner(server: string, parent = tmpdir()) {
   const script = `${server}
     console.log(JSON.stringify({ server: pid, folder }))
@@ -118,7 +118,7 @@ async function startOwner(server: string, parent = tmpdir()) {
   return { owner, details: { ...details, guard }, printed: () => output }
 }
 
-// A dead process keeps its number until its parent has read its exit status.
+// A dead process keeps its id until its parent has read the exit status.
 function isAlive(pid: number): boolean {
   if (!isRunning(pid)) return false
   try {

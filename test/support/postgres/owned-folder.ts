@@ -11,14 +11,14 @@ const PREFIX = 'nuncio-owned-'
 const ENDING = fileURLToPath(new URL('end-owned-folder.sh', import.meta.url))
 
 /**
- * A temporary folder for servers that must not outlive this process. Whatever has noted its process number in a file
- * `*.pid` in the folder, and has the folder in its command line, is ended with the folder.
+ * A temporary folder for servers that must not outlive this process. A process that has written its id to a file `*.pid` in the
+ * folder, and whose command line names the folder, is ended with it.
  *
  * - On close.
  * - When this process ends without closing, even by SIGKILL: a small shell waits for that at the end of a pipe.
- * - When that shell was killed as well, by the next process that opens such a folder.
+ * - When the shell was killed as well: by the next process that opens such a folder.
  *
- * Every user may enter the folder, and when we are root it belongs to the user of servers that refuse to run as root.
+ * Every user may enter the folder. When we are root, it belongs to the user of servers that refuse to run as root.
  */
 export class OwnedFolder {
   readonly path: string
@@ -27,11 +27,11 @@ export class OwnedFolder {
   private constructor(parent: string) {
     this.path = mkdtempSync(join(parent, PREFIX))
     chmodSync(this.path, 0o755)
-    // So that a server can write its process number here by itself.
+    // The server writes its process id here by itself, so its user owns the folder.
     const user = findUnprivilegedUser()
     if (user) chownSync(this.path, user.uid, user.gid)
     writeFileSync(join(this.path, 'owner'), `${machine()}\n${process.pid}\n`)
-    // In a group of its own: Ctrl-C in a terminal goes to the whole group, and the guard has to see the others end.
+    // In its own process group: Ctrl-C in a terminal ends a whole group, and the guard must outlive the others.
     this.#guard = spawn('sh', [ENDING, this.path], { detached: true, stdio: ['pipe', 'ignore', 'ignore'], cwd: '/' })
     writeFileSync(join(this.path, 'guard'), `${this.#guard.pid}\n`)
     this.#guard.unref()
@@ -69,13 +69,13 @@ function isAbandoned(path: string): boolean {
     const [where, pid] = readFileSync(join(path, 'owner'), 'utf8').trim().split('\n')
     return where === machine() && !isRunning(Number(pid))
   } catch {
-    // It is being made or removed at this moment.
+    // The folder is just being created or removed.
     return false
   }
 }
 
-// Process numbers mean something only where they were given: containers, and the fault tests that run in process
-// namespaces of their own, share this folder and see each other's owners as dead.
+// Process ids are valid only in their namespace. Containers, and fault tests in process namespaces of their own, share this
+// folder and take each other's owners for dead.
 function machine(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`

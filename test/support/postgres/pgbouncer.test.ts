@@ -8,7 +8,7 @@ import { openTestDatabase, type TestDatabase } from './test-database.ts'
 
 const obstacle = whyNoPgBouncer()
 
-describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null)(`a PgBouncer for tests${skipNote(obstacle)}`, () => {
   let database: TestDatabase
   let pool: PgBouncer
 
@@ -22,7 +22,7 @@ describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`
     await database.drop()
   })
 
-  it('leads to the databases of the server, with its passwords', async () => {
+  it('connects to the databases of the server, with its passwords', async () => {
     const wrong = new URL(pool.url(database.name))
     wrong.password = 'wrong'
 
@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`
     await assert.rejects(withClient(wrong.href, (client) => client.query('select 1')))
   })
 
-  it('gives a connection to each transaction, so that nothing of a session can be relied on', async () => {
+  it('gives each transaction some connection, so that session state is lost', async () => {
     const who = `select pg_backend_pid() as pid, current_setting('work_mem') as work_mem`
     await withBoth(pool.url(database.name), async (anna, ben) => {
       await anna.query(`set work_mem = '3MB'`)
@@ -46,7 +46,7 @@ describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`
     })
   })
 
-  it('takes unnamed statements, and not what is prepared by name', async () => {
+  it('accepts unnamed statements, and refuses named prepared statements', async () => {
     await withBoth(pool.url(database.name), async (anna, ben) => {
       const unnamed = await anna.query('select $1::int + 1 as n', [41])
       await anna.query({ name: 'adds', text: 'select $1::int + 1 as n', values: [1] })
@@ -71,7 +71,7 @@ describe.skipIf(obstacle !== null)(`a PgBouncer of our own${skipNote(obstacle)}`
     )
   })
 
-  it('says what its log says when it does not start', async () => {
+  it('fails with the end of its log when it does not start', async () => {
     await assert.rejects(
       PgBouncer.open({ serverUrl: database.url, settings: { pool_mode: 'sometimes' } }),
       /PgBouncer did not start:[\s\S]*pool_mode/,

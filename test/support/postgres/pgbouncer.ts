@@ -15,15 +15,15 @@ const READY_WITHIN_MS = 60_000
 const ENDED_WITHIN_MS = 5_000
 
 interface PoolOptions {
-  /** Of any server, or of a fault proxy in front of one. Its user and password are also those of the pool. */
+  /** The URL of a server, or of a fault proxy in front of it. Its user and password are also those of the pool. */
   readonly serverUrl: string
-  /** Lines of its section `[pgbouncer]`. */
+  /** Lines of the section `[pgbouncer]`. */
   readonly settings?: PostgresSettings
-  /** That of one which has ended, to take its place. Else a free one. */
+  /** The port of a PgBouncer that has ended and that this one replaces. Left out: a free port. */
   readonly port?: number
 }
 
-/** Null where it can be started; otherwise why not, for the name of a skipped test. */
+/** Null where it can be started; otherwise the reason, for the name of a skipped test. */
 export function whyNoPgBouncer(): string | null {
   return existsSync(PROGRAM) ? null : 'Debian package pgbouncer is not installed'
 }
@@ -57,7 +57,7 @@ export class PgBouncer {
     }
   }
 
-  /** Of a database of the server, by way of the pool. */
+  /** The URL of a database of the server, through the pool. */
   url(database: string): string {
     const url = new URL(this.#serverUrl)
     url.hostname = '127.0.0.1'
@@ -70,7 +70,7 @@ export class PgBouncer {
     return readFileSync(this.#file('pgbouncer.log'), 'utf8')
   }
 
-  /** Cuts off its clients. Stopping twice is harmless. */
+  /** Disconnects its clients. Stopping twice is harmless. */
   async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.#isRunning) {
       this.#child.ref()
@@ -88,7 +88,7 @@ export class PgBouncer {
   #spawn({ serverUrl, settings }: PoolOptions): ChildProcess {
     const server = new URL(serverUrl)
     const user = findUnprivilegedUser()
-    // In clear, because only so can it log in by SCRAM to the server.
+    // In clear text: PgBouncer needs it to log in to the server by SCRAM.
     const users = `"${decodeURIComponent(server.username)}" "${decodeURIComponent(server.password).replaceAll('"', '""')}"\n`
     const lines = Object.entries({
       listen_addr: '127.0.0.1',

@@ -23,7 +23,7 @@ describe('the programs of PostgreSQL', () => {
     assert.ok(binaries.majorVersion >= 15)
   })
 
-  it('are refused in a sentence that says what to do when they do not run', async () => {
+  it('are refused with a sentence that says what to do when they do not run', async () => {
     const bin = write(
       'echo "postgres: error while loading shared libraries: libicui18n.so.60: cannot open" >&2; exit 127',
     )
@@ -34,12 +34,12 @@ describe('the programs of PostgreSQL', () => {
     )
   })
 
-  it('are refused in a sentence when they are not there', async () => {
+  it('are refused with a sentence when they are missing', async () => {
     await assert.rejects(PostgresBinaries.open(join(folder, 'gone')), /PostgreSQL cannot run here \(.*ENOENT\)/)
   })
 
   it.skipIf(!isRoot)(
-    'are copied to where their user may reach them, and the copy goes again (as root only)',
+    'are copied to a folder that their user may enter, and the copy is removed at the end (as root only)',
     async () => {
       const bin = write('echo "postgres (PostgreSQL) 18.4"')
       chmodSync(folder, 0o700)

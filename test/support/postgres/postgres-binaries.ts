@@ -11,7 +11,7 @@ const INSTEAD = 'set NUNCIO_TEST_POSTGRES_URL to the URL of a superuser on a ser
 /** The programs of one PostgreSQL, proven to run here. */
 export class PostgresBinaries {
   readonly folder: string
-  /** Their user; null means ours. */
+  /** The user that they run as; null: the same as ours. */
   readonly user: UnprivilegedUser | null
   readonly majorVersion: number
   readonly #copy: OwnedFolder | null
@@ -31,7 +31,7 @@ export class PostgresBinaries {
     } catch (error) {
       if (!(error instanceof OutOfReach)) throw error
     }
-    // A clone in root's own home: the user of the server may not enter it, so it gets a copy where it may.
+    // The clone may be in root's home, which the server's user may not enter. Then that user runs a copy elsewhere.
     const copy = OwnedFolder.open()
     try {
       cpSync(dirname(folder), join(copy.path, 'postgres'), { recursive: true, verbatimSymlinks: true })
@@ -51,7 +51,7 @@ export class PostgresBinaries {
   }
 }
 
-/** Nothing of ours: PGPORT, PGDATA and the like of the person's shell must not change what is tested. */
+/** Has nothing of the person's shell: its PGPORT, PGDATA and the like must not change what is tested. */
 export function serverEnvironment(): Record<string, string> {
   return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 }

@@ -7,7 +7,7 @@ import { waitUntil } from '../black-box/wait-until.ts'
 import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer, withClient } from './postgres-server.ts'
 
-describe('a PostgreSQL of our own', () => {
+describe('a PostgreSQL for tests', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('a PostgreSQL of our own', () => {
 
   afterAll(() => server.close())
 
-  it('runs with the durable settings that the service demands, and with those that were asked for', async () => {
+  it('runs with the durable settings that the service requires, and with the given ones', async () => {
     const [row] = await server.query(`
       select current_setting('fsync') as fsync, current_setting('full_page_writes') as pages,
              current_setting('synchronous_commit') as commit, current_setting('work_mem') as work_mem`)
@@ -28,7 +28,7 @@ describe('a PostgreSQL of our own', () => {
     assert.deepEqual(row, { fsync: 'on', pages: 'on', commit: 'on', work_mem: '5MB' })
   })
 
-  it('asks for the password, and leaves none in a file', async () => {
+  it('requires the password, and stores it in no file', async () => {
     const folder = dirname(server.dataFolder)
     const wrong = new URL(server.url())
     wrong.password = 'wrong'
@@ -43,7 +43,7 @@ describe('a PostgreSQL of our own', () => {
     }
   })
 
-  it('is reached on the loopback alone', async () => {
+  it('can be reached on the loopback only', async () => {
     const [row] = await server.query(
       `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets`,
     )
@@ -51,7 +51,7 @@ describe('a PostgreSQL of our own', () => {
     assert.deepEqual(row, { addresses: '127.0.0.1', sockets: '' })
   })
 
-  it('makes and drops databases of any name, also while they are in use', async () => {
+  it('creates and drops databases of any name, also while they are in use', async () => {
     const url = await server.createDatabase('a "b" ü')
 
     await withClient(url, async (client) => {
@@ -79,7 +79,7 @@ describe('a PostgreSQL of our own', () => {
     assert.deepEqual(rowsAfter, rowsBefore)
   })
 
-  it('cuts its clients off when it is killed', async () => {
+  it('disconnects its clients when it is killed', async () => {
     await withClient(server.url(), async (client) => {
       const waits = client.query('select pg_sleep(60)')
 
@@ -89,7 +89,7 @@ describe('a PostgreSQL of our own', () => {
     })
   })
 
-  it('starts again only when nothing of the killed one is left', async () => {
+  it('starts again only when no process of the killed one is left', async () => {
     await withClient(server.url(), async (client) => {
       const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
       const [{ pid }] = rows as [{ pid: number }]
@@ -111,7 +111,7 @@ describe('a PostgreSQL of our own', () => {
     })
   })
 
-  it('changes settings while it runs, and keeps them over a restart', async () => {
+  it('changes settings while it runs, and keeps them after a restart', async () => {
     await server.reload({ work_mem: '7MB', application_name: `it's \\ "quoted"` })
     const changed = await server.query('show work_mem')
     await server.restart('fast')
@@ -123,7 +123,7 @@ describe('a PostgreSQL of our own', () => {
     assert.deepEqual(kept, [{ work_mem: '7MB', name: `it's \\ "quoted"` }])
   })
 
-  it('says what its log says when it does not start, and leaves nothing behind', async () => {
+  it('fails with the end of its log when it does not start, and leaves nothing behind', async () => {
     const parentFolder = mkdtempSync(join(memoryFolder(), 'nuncio-postgres-test-'))
     chmodSync(parentFolder, 0o755)
 
@@ -132,7 +132,7 @@ describe('a PostgreSQL of our own', () => {
       /did not start:[\s\S]*invalid value for parameter "work_mem": "plenty"/,
     )
 
-    // Fails unless it is empty.
+    // Fails unless the folder is empty.
     rmdirSync(parentFolder)
   })
 
@@ -145,7 +145,7 @@ describe('a PostgreSQL of our own', () => {
   })
 })
 
-describe('a PostgreSQL on a folder that is given', () => {
+describe('a PostgreSQL on a given folder', () => {
   let parent: string
 
   beforeEach(() => {
@@ -154,7 +154,7 @@ describe('a PostgreSQL on a folder that is given', () => {
 
   afterEach(() => rmSync(parent, { recursive: true }))
 
-  it('leaves the folder, and goes on from it the next time', async () => {
+  it('keeps the folder, and continues from it the next time', async () => {
     chmodSync(parent, 0o755)
     const dataFolder = join(parent, 'data')
     const first = await PostgresServer.open({ dataFolder, password: 'secret', settings: { fsync: false } })
@@ -169,7 +169,7 @@ describe('a PostgreSQL on a folder that is given', () => {
     assert.ok(existsSync(join(dataFolder, 'PG_VERSION')))
   })
 
-  it('goes on from the copy of a running one, as after a power cut', async () => {
+  it('continues from a copy of a running one, as after a power cut', async () => {
     chmodSync(parent, 0o755)
     const [dataFolder, copy] = [join(parent, 'data'), join(parent, 'copy')]
     const original = await PostgresServer.open({ dataFolder, password: 'secret' })
@@ -184,7 +184,7 @@ describe('a PostgreSQL on a folder that is given', () => {
     await original.close()
   })
 
-  it.skipIf(process.getuid?.() !== 0)('says so when its user may not enter the folder (as root only)', async () => {
+  it.skipIf(process.getuid?.() !== 0)('reports that its user may not enter the folder (as root only)', async () => {
     chmodSync(parent, 0o700)
 
     await assert.rejects(
@@ -194,7 +194,7 @@ describe('a PostgreSQL on a folder that is given', () => {
   })
 })
 
-describe('a standby of it', () => {
+describe('a standby of a PostgreSQL', () => {
   let primary: PostgresServer
 
   beforeAll(async () => {
@@ -204,7 +204,7 @@ describe('a standby of it', () => {
 
   afterAll(() => primary.close())
 
-  it('is made while the primary is written to, follows it, and is promoted with everything when it is synchronous', async () => {
+  it('is created while the primary is in use, follows it, and has every commit when promoted if it is synchronous', async () => {
     let isWriting = true
     const writing = withClient(primary.url(), async (client) => {
       for (let n = 1_001; isWriting; n += 1) await client.query('insert into written values ($1)', [n])

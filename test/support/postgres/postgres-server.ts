@@ -25,27 +25,27 @@ import { Postmaster, type StopMode } from './postmaster.ts'
 export type PostgresSettings = Readonly<Record<string, string | number | boolean>>
 
 export interface ServerOptions {
-  /** Kept when the server is closed, and used as it is when a server has worked here. Else a temporary one. */
+  /** Kept when the server is closed. If a server has worked here before, its data are used. Left out: a temporary folder. */
   readonly dataFolder?: string
   /** Lines of its configuration. */
   readonly settings?: PostgresSettings
-  /** Of the superuser `postgres`. Data that exist already keep theirs, so it has to be given for them. */
+  /** The password of the superuser `postgres`. Existing data keep their password, so it must be given for them. */
   readonly password?: string
   readonly initdbFlags?: readonly string[]
-  /** More for its environment, such as that of a fake clock. */
+  /** Added to its environment, for example that of a fake clock. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Where its folder is made. Else the system's temporary folder. */
+  /** Where its folder is created. Left out: the system's temporary folder. */
   readonly parentFolder?: string
-  /** The folder of the programs of another PostgreSQL than the one that npm has installed. */
+  /** The folder with the programs of another PostgreSQL than the one from npm. */
   readonly programs?: string
-  /** Also listens at a Unix socket: see `socketUrl`. */
+  /** Also listens on a Unix socket: see `socketUrl`. */
   readonly hasSocket?: boolean
 }
 
 interface StandbyOptions {
-  /** Its `application_name`, which `synchronous_standby_names` of the primary may list, and its replication slot. */
+  /** The name of its replication slot, and its `application_name`, which `synchronous_standby_names` of the primary may list. */
   readonly name?: string
-  /** The port by which it reaches the primary, such as that of a fault proxy. */
+  /** The port by which it reaches the primary. Left out: the primary's own. A test may give that of a fault proxy. */
   readonly primaryPort?: number
   readonly settings?: PostgresSettings
 }
@@ -58,7 +58,7 @@ interface Parts {
   readonly folder: OwnedFolder
   readonly binaries: PostgresBinaries
   readonly dataFolder: string
-  /** The caller gave the folder, and may cut its power. */
+  /** The caller gave the folder, and may simulate a power cut on it. */
   readonly isKept: boolean
   readonly password: string
   readonly port: number
@@ -67,8 +67,8 @@ interface Parts {
 }
 
 /**
- * A real PostgreSQL of its own, on 127.0.0.1 and a free port that it keeps over restarts. It prints nothing, and ends
- * with this process, however that ends.
+ * A real PostgreSQL on 127.0.0.1, on a free port that it keeps over restarts. It prints nothing, and ends with this process,
+ * however that ends.
  */
 export class PostgresServer {
   readonly port: number
@@ -88,7 +88,7 @@ export class PostgresServer {
     this.#postmaster = new Postmaster({ ...parts, folder: parts.folder.path })
   }
 
-  /** Makes the data where there are none yet, and starts. */
+  /** Starts the server, after creating its data if there are none yet. */
   static async open(options: ServerOptions = {}): Promise<PostgresServer> {
     const parts = await openParts(options)
     try {
@@ -120,7 +120,7 @@ export class PostgresServer {
     return this.#parts.binaries.majorVersion
   }
 
-  /** The end of what the server has said. */
+  /** The last part of the server's log. */
   get log(): string {
     return this.#postmaster.log
   }
@@ -129,13 +129,13 @@ export class PostgresServer {
     return `postgres://${SUPERUSER}:${encodeURIComponent(this.password)}@127.0.0.1:${port}/${encodeURIComponent(database)}`
   }
 
-  /** By its Unix socket, if it has one. */
+  /** The URL through the Unix socket, if it has one. */
   socketUrl(database = SUPERUSER): string {
     const way = { host: this.#parts.folder.path, port: String(this.port), user: SUPERUSER, password: this.password }
     return `postgres:///${encodeURIComponent(database)}?${new URLSearchParams(way)}`
   }
 
-  /** One statement on a connection of its own. */
+  /** Runs one statement on its own connection. */
   async query<Row extends pg.QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -144,14 +144,14 @@ export class PostgresServer {
     return await withClient(this.url(database), async (client) => (await client.query<Row>(text, [...values])).rows)
   }
 
-  /** A copy of the template, if there is one. Returns its URL. */
+  /** Creates a database, from the template if there is one. Returns its URL. */
   async createDatabase(name: string, template?: string): Promise<string> {
     const copied = template === undefined ? '' : ` template ${pg.escapeIdentifier(template)} strategy file_copy`
     await this.query(`create database ${pg.escapeIdentifier(name)}${copied}`)
     return this.url(name)
   }
 
-  /** Cuts off its connections. */
+  /** Drops a database, and disconnects its clients. */
   async dropDatabase(name: string): Promise<void> {
     await this.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
   }
@@ -171,13 +171,13 @@ export class PostgresServer {
     await this.start()
   }
 
-  /** Kills the postmaster alone: its processes end when they notice, as after the kernel's out-of-memory killer. */
+  /** Kills only the postmaster, as the out-of-memory killer of the kernel does. Its child processes end when they notice. */
   async killNine(): Promise<void> {
     await this.#postmaster.killNine()
     this.#wasKilled = true
   }
 
-  /** Changes settings of the running server, and returns when they hold. */
+  /** Changes settings of the running server. Returns once they are in effect. */
   async reload(settings: PostgresSettings): Promise<void> {
     const [before] = await this.query<{ at: Date }>('select pg_conf_load_time() as at')
     this.#settings = { ...this.#settings, ...settings }
@@ -187,11 +187,11 @@ export class PostgresServer {
       deadlineMs: CAUGHT_UP_WITHIN_MS,
       everyMs: 5,
     })
-    // The checkpointer publishes which standbys are synchronous, and reads its settings before it does this.
+    // The checkpointer publishes which standbys are synchronous. It reads its settings before it does the checkpoint.
     await this.query('checkpoint')
   }
 
-  /** A copy that streams from this server. It has caught up when this returns. */
+  /** Creates a standby that streams from this server. It has caught up when this returns. */
   async openStandby({
     name = 'standby',
     primaryPort = this.port,
@@ -200,7 +200,7 @@ export class PostgresServer {
     const { environment, password } = this.#parts
     const parts = await openParts({ environment, password })
     try {
-      // Keeps the log for the standby from now on, however long it is away.
+      // From now on the replication slot keeps the log for the standby, however long it is away.
       await this.query('select pg_create_physical_replication_slot($1, true)', [name])
       await withClient(this.url(), (client) =>
         copyRunningData({ client, from: this.dataFolder, to: parts.dataFolder, owner: parts.binaries.user }),
@@ -221,7 +221,7 @@ export class PostgresServer {
     }
   }
 
-  /** Waits until this standby shows everything that the primary has committed by now. */
+  /** Waits until this standby shows everything that the primary has committed so far. */
   async catchUpWith(primary: PostgresServer): Promise<void> {
     const [written] = await primary.query<{ lsn: string }>('select pg_current_wal_lsn()::text as lsn')
     await waitUntil(
@@ -234,15 +234,15 @@ export class PostgresServer {
     )
   }
 
-  /** Makes a standby a primary. It does not ask the old one, which may be running still. */
+  /** Makes this standby a primary. The old primary is not asked; it may still be running. */
   async promote(): Promise<void> {
     const [result] = await this.query<{ done: boolean }>('select pg_promote(true, 60) as done')
     if (!result?.done) throw new Error(`PostgreSQL was not promoted within a minute:\n${this.log}`)
   }
 
-  /** Stops it, without tidying up, and removes what it has made for itself. */
+  /** Stops it at once and removes what it has created for itself. */
   async close(): Promise<void> {
-    // A killed server leaves memory that it shared, and only its next start knows which. It may be unable to start.
+    // A killed server leaves shared memory that only its next start can find. That start may fail.
     if (this.#wasKilled) await this.start().catch(() => {})
     await this.stop('immediate')
     await closeParts(this.#parts)
@@ -259,10 +259,10 @@ export class PostgresServer {
   }
 }
 
-/** Runs something on a connection that is closed afterwards. */
+/** Runs `work` on a connection that is closed afterwards. */
 export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url })
-  // A cut connection also fails the query that was running, and that is where it is dealt with.
+  // A cut connection also fails the running query, and that is where it is handled.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -300,7 +300,7 @@ async function initialise(parts: Parts, flags: readonly string[]): Promise<void>
   writeFileSync(passwordFile, password, { mode: 0o600 })
   giveToServer(parts, passwordFile)
   const standard = ['--encoding=UTF8', '--locale=C', '--auth=scram-sha-256', `--username=${SUPERUSER}`]
-  // The thousands of rounds that make a stolen hash useless would be paid by each of our many connections.
+  // Thousands of rounds make a stolen hash useless. Tests open many connections, and each would pay for them.
   const cheap = binaries.majorVersion >= 16 ? ['--set=scram_iterations=1'] : []
   const quick = parts.isKept ? [] : ['--no-sync']
   try {
@@ -324,7 +324,7 @@ async function initialise(parts: Parts, flags: readonly string[]): Promise<void>
   if (parts.isKept) sync(settings)
 }
 
-// In a copy of a running server's disk it names the process of the original, which may be running still.
+// In a copy of a running server's data, this file names the process of the original, which may still be running.
 function forgetOriginal(dataFolder: string): void {
   const file = join(dataFolder, 'postmaster.pid')
   if (existsSync(file) && readFileSync(file, 'utf8').split('\n')[1] !== dataFolder) rmSync(file)
@@ -337,7 +337,7 @@ function writeOwned(parts: Parts, name: string, text: string): void {
   if (parts.isKept) sync(file)
 }
 
-/** The file, and that it is there. */
+/** Flushes a file and its entry in the folder. */
 function sync(file: string): void {
   for (const path of [file, dirname(file)]) {
     const opened = openSync(path, 'r')
@@ -355,7 +355,7 @@ interface Primary {
   readonly port: number
   readonly user: string
   readonly password: string
-  /** Of the standby. */
+  /** The name of the standby. */
   readonly name: string
 }
 
@@ -364,7 +364,7 @@ function connectionInfo({ name, ...primary }: Primary): string {
   return pairs.map(([key, value]) => `${key}='${String(value).replaceAll(/['\\]/g, '\\$&')}'`).join(' ')
 }
 
-/** As a value in a configuration file. */
+/** Quotes a value for a configuration file. */
 function quote(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }

@@ -5,15 +5,15 @@ import { setTimeout } from 'node:timers/promises'
 import { LoadAwareDeadline } from '../black-box/load-aware-deadline.ts'
 import { type PostgresBinaries, serverEnvironment } from './postgres-binaries.ts'
 
-// Recovery after a crash may have much log to read.
+// Recovery after a crash may have to read a long log.
 const READY_WITHIN_MS = 60_000
 const STOPPED_WITHIN_MS = 60_000
-// How long the processes of a killed server may need to notice.
+// The time that the child processes of a killed server have to notice and end.
 const GONE_WITHIN_MS = 15_000
 const POLL_EVERY_MS = 5
 const LOG_SHOWN_BYTES = 4_000
 
-/** `fast` cuts clients off and writes everything down; `immediate` is a crash: the next start recovers from the log. */
+/** `fast` disconnects clients and writes all data to disk. `immediate` is a crash: the next start recovers from the log. */
 export type StopMode = 'fast' | 'immediate'
 
 const SIGNALS: Readonly<Record<StopMode, NodeJS.Signals>> = { fast: 'SIGINT', immediate: 'SIGQUIT' }
@@ -21,14 +21,14 @@ const SIGNALS: Readonly<Record<StopMode, NodeJS.Signals>> = { fast: 'SIGINT', im
 interface PostmasterSettings {
   readonly binaries: PostgresBinaries
   readonly dataFolder: string
-  /** Where its log and its process number go. */
+  /** The folder of its log and its process id. */
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
-  /** Also listens at a Unix socket in that folder. */
+  /** Also listens on a Unix socket in that folder. */
   readonly hasSocket: boolean
 }
 
-/** The process of a server, on data that are there already. */
+/** The process of a server on existing data. */
 export class Postmaster {
   readonly #settings: PostmasterSettings
   #child: ChildProcess | null = null
@@ -46,7 +46,7 @@ export class Postmaster {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Starts it and waits until it takes clients. */
+  /** Starts it and waits until it accepts clients. */
   async start(port: number): Promise<void> {
     const deadline = new LoadAwareDeadline(GONE_WITHIN_MS)
     for (;;) {
@@ -54,7 +54,7 @@ export class Postmaster {
       this.#spawn(port)
       if (await this.#becomesReady()) return
       const logged = this.#wholeLog().slice(before)
-      // The processes of a killed server end as soon as they notice; until then no other process may touch the data.
+      // The child processes of a killed server end as soon as they notice. Until then no other process may use the data.
       const mayPass = logged.includes('pre-existing shared memory block') && !deadline.isOver()
       if (!mayPass) throw new Error(`PostgreSQL did not start:\n${logged.slice(-LOG_SHOWN_BYTES)}`)
       await setTimeout(POLL_EVERY_MS * 10)
@@ -74,7 +74,7 @@ export class Postmaster {
     this.#child?.kill(signal)
   }
 
-  /** The end of what it has said. */
+  /** The last part of its log. */
   get log(): string {
     return this.#wholeLog().slice(-LOG_SHOWN_BYTES)
   }
@@ -92,7 +92,7 @@ export class Postmaster {
     const child = spawn(binaries.path('postgres'), ['-D', dataFolder, ...flags], {
       cwd: '/',
       env: { ...serverEnvironment(), ...environment },
-      // In a group of its own: Ctrl-C in a terminal is for the tests, which end it themselves.
+      // In its own process group: Ctrl-C in a terminal is for the tests, which end the server themselves.
       detached: true,
       stdio: ['ignore', log, log],
       ...(binaries.user && { uid: binaries.user.uid, gid: binaries.user.gid }),
@@ -103,7 +103,7 @@ export class Postmaster {
     this.#ended = new Promise((resolve, reject) => {
       child.once('error', reject).once('exit', () => resolve())
     })
-    // Handled where it matters; until then it must not count as unhandled.
+    // Handled by those that await it. Until then it must not count as unhandled.
     this.#ended.catch(() => {})
   }
 
@@ -121,7 +121,7 @@ export class Postmaster {
     return true
   }
 
-  // What pg_ctl reads: line 1 is the process, line 8 its state.
+  // As pg_ctl does: line 1 of the file is the process id, line 8 its state.
   #saysReady(): boolean {
     try {
       const lines = readFileSync(join(this.#settings.dataFolder, 'postmaster.pid'), 'utf8').split('\n')

@@ -7,22 +7,22 @@ import { CheckpointFile } from '../../../src/storage/queries/checkpoint.ts'
 
 interface Parts {
   readonly worker: WorkerId
-  /** All of one test share it. */
+  /** All processes of a test share this connection. */
   readonly session: Client
-  /** Where it remembers. */
+  /** The folder of its checkpoint. */
   readonly folder: string
 }
 
 let turn: Promise<unknown> = Promise.resolve()
 
-/** One connection carries one statement at a time. */
+/** Runs statements one after another, because a connection carries one at a time. */
 function inTurn<Result>(ask: () => Promise<Result>): Promise<Result> {
   const asked = turn.then(ask)
   turn = asked.catch(() => {})
   return asked
 }
 
-/** A process with a rollback detector, and the alarms that it raised. */
+/** A process with a rollback detector, and the alarms that it has raised. */
 export class RememberingProcess {
   readonly alarms: string[] = []
   readonly memory: RollbackDetector
@@ -42,7 +42,7 @@ export class RememberingProcess {
 
   readonly #ask: Query = async (sql, values = []) => {
     const { rows } = await this.#query(sql, values)
-    // Numbers of 64 bits are text to this client.
+    // This client returns 64-bit numbers as text.
     return rows.map((row) => ({ ...row, ...('mark' in row ? { ...this.#said, mark: Number(row['mark']) } : {}) }))
   }
 
@@ -51,7 +51,7 @@ export class RememberingProcess {
     return this
   }
 
-  /** `meanwhile` happens after the database has answered, and before the answer is read. */
+  /** `meanwhile` runs after the database has answered, and before the answer is read. */
   validate(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     return this.memory.validateConnection(async (sql, values) => {
       const rows = await this.#ask(sql, values)
@@ -64,7 +64,7 @@ export class RememberingProcess {
     return this.memory.renewLease(this.#ask)
   }
 
-  /** A batch over the fenced connection. `reach` false: the database has lost it again. */
+  /** Commits a batch over the fenced connection. `reach` false: the database has lost the commit again. */
   async commit(reach = true): Promise<void> {
     await this.connection.run(1, async (count) => {
       const values = [this.#parts.worker, this.connection.number, count]

@@ -37,7 +37,7 @@ export class RememberingWorld {
     return (await this.database.administration.readHold())?.reason ?? null
   }
 
-  /** As after a restore: the database loses the latest heartbeats. */
+  /** Moves the database back, as a restore does: it loses the latest heartbeats. */
   async goBack(byMarks = 3): Promise<void> {
     await this.session.query('update checkpoint set mark = mark - $1', [byMarks])
   }

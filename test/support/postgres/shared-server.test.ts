@@ -7,7 +7,7 @@ import { SharedServer } from './shared-server.ts'
 
 const OURS = `select datname as name from pg_database where datname like 'nuncio%' order by datname`
 
-describe('a server that is given to the tests', () => {
+describe('a server that is named to the tests', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('a server that is given to the tests', () => {
 
   afterAll(() => server.close())
 
-  it('is used as it is, and left as it was', async () => {
+  it('is used unchanged, and left as it was', async () => {
     await server.createDatabase('nuncio_of_another')
     const shared = new SharedServer(server.url())
 
@@ -33,7 +33,7 @@ describe('a server that is given to the tests', () => {
     assert.ok(server.isRunning)
   })
 
-  it('is cleared of what killed runs have left, and of nothing of a living one', async () => {
+  it('loses the databases of killed runs, and none of a running one', async () => {
     const living = new SharedServer(server.url())
     const { prefix } = await living.access()
     await server.createDatabase(`${prefix}in_use`)
@@ -66,8 +66,8 @@ describe('a server that is given to the tests', () => {
   })
 })
 
-describe('a server of our own for all tests', () => {
-  it('is one for all who ask, has room for many, and goes when it is stopped', async () => {
+describe('a server that the run starts for all tests', () => {
+  it('is shared by all callers, has room for many, and is gone when it is stopped', async () => {
     const shared = new SharedServer('')
 
     const [first, second] = await Promise.all([shared.access(), shared.access()])
@@ -84,7 +84,7 @@ describe('a server of our own for all tests', () => {
     )
   })
 
-  it('costs nothing when no test asks', async () => {
+  it('does not start when no test asks for it', async () => {
     await new SharedServer('').stop()
   })
 })

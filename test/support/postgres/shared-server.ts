@@ -3,23 +3,23 @@ import { memoryFolder } from './memory-folder.ts'
 import { PostgresServer } from './postgres-server.ts'
 
 const URL_SETTING = 'NUNCIO_TEST_POSTGRES_URL'
-// Names of our databases begin so; the number of their run follows.
+// The names of our databases begin with this, followed by the number of their run.
 const PREFIX = 'nuncio_test_'
-// A run holds the lock of its number as long as it lives, so a later one knows which databases are left over.
+// A run holds the advisory lock of its number while it lives. So a later run knows which databases are left over.
 const RUN_LOCKS = 1_852_137_315
 const OLDEST_VERSION = 15
 
-/** What a worker needs to know of it. */
+/** What a worker needs to know about the server. */
 export interface SharedAccess {
-  /** Of a superuser, on a database that is no test's own. */
+  /** The URL of a superuser, on a database that belongs to no test. */
   readonly url: string
-  /** How the databases of this run begin. */
+  /** The prefix of this run's databases. */
   readonly prefix: string
 }
 
 /**
- * The one server of a whole test run: of our own, or the one that NUNCIO_TEST_POSTGRES_URL names. It belongs to the
- * runner's main process, where all its workers can ask for it, and starts when the first of them does.
+ * The one server of a whole test run: started by us, or named by NUNCIO_TEST_POSTGRES_URL. It belongs to the runner's main
+ * process, where all workers can ask for it, and starts when the first of them does.
  */
 export class SharedServer {
   #access: Promise<SharedAccess> | null = null
@@ -28,12 +28,12 @@ export class SharedServer {
   readonly #run = Math.floor(Math.random() * 1_000_000_000)
   readonly #given: string | undefined
 
-  /** With the URL of a server that is there already. */
+  /** `given`: the URL of an existing server. */
   constructor(given = process.env[URL_SETTING]) {
     this.#given = given
   }
 
-  /** After a failure every call gets the same failure: nothing can have changed within the run. */
+  /** After a failure every call gets the same failure, because nothing can have changed within the run. */
   access(): Promise<SharedAccess> {
     this.#access ??= this.#start()
     return this.#access
@@ -62,31 +62,31 @@ export class SharedServer {
 
   async #startOwn(): Promise<string> {
     this.#server = await PostgresServer.open({
-      // In memory, because making a database syncs hundreds of files. Switching fsync off would be as fast, but then
-      // the service rightly refuses to run on this server.
+      // In memory, because creating a database flushes hundreds of files. Switching fsync off would be as fast, but the service
+      // refuses to run on such a server.
       parentFolder: memoryFolder(),
       settings: { max_connections: 300, max_wal_size: '256MB', min_wal_size: '32MB' },
-      // Thousands of connections are opened, and hiding the password from this machine's own loopback is a third of each.
+      // Thousands of connections are opened. Hiding the password from the loopback would cost a third of the time of each.
       initdbFlags: ['--auth=password'],
     })
     return this.#server.url()
   }
 
-  /** Leaves a server that is not ours as it was. */
+  /** Leaves a given server as it was. */
   async #leave(): Promise<void> {
     if (!this.#lockHolder) return
     try {
       await dropDatabases(this.#lockHolder, this.#run)
       await this.#lockHolder.end()
     } catch {
-      // It is gone, or going. What we have left there is dropped by the next run.
+      // The server is gone or going. The next run drops what is left there.
     }
   }
 }
 
 async function openLockHolder(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
-  // When the server goes away, every test that uses it says so.
+  // If the server goes away, every test that uses it reports that.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -19,7 +19,7 @@ describe('a database of one test', () => {
     assert.deepEqual(tables, [{ count: 0 }])
   })
 
-  it('is a copy of its template, whose changes no other copy sees', async () => {
+  it('is a copy of its template, and its changes are not in other copies', async () => {
     const template = { name: 'copy', prepare: prepareOnce() }
     const [anna, ben] = [await open(template), await open(template)]
 
@@ -29,7 +29,7 @@ describe('a database of one test', () => {
     assert.deepEqual(await ask(ben.url, 'select n from prepared'), [{ n: 1 }])
   })
 
-  it('has its template prepared once, however many ask at the same moment', async () => {
+  it('has its template prepared once, however many are opened at the same time', async () => {
     let times = 0
     const prepare = async (url: string) => {
       times += 1
@@ -43,7 +43,7 @@ describe('a database of one test', () => {
     for (const { url } of all) assert.deepEqual(await ask(url, 'select n from prepared'), [{ n: 1 }])
   })
 
-  it('reports why its template could not be prepared, and the next one begins anew', async () => {
+  it('reports why its template could not be prepared, and the next one tries again', async () => {
     const broken = async (url: string) => {
       await ask(url, 'create table prepared (n int)')
       throw new Error('the migration has a fault')
@@ -55,7 +55,7 @@ describe('a database of one test', () => {
     assert.deepEqual(await ask(url, 'select n from prepared'), [{ n: 1 }])
   })
 
-  it('is dropped while it is in use, and only once', async () => {
+  it('can be dropped while it is in use, and a second time', async () => {
     const { url, name, drop } = await openTestDatabase()
     const other = await open()
 

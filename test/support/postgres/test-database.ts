@@ -6,29 +6,29 @@ import { inject } from 'vitest'
 import { withClient } from './postgres-server.ts'
 import type { SharedAccess } from './shared-server.ts'
 
-/** Where a worker of the test runner asks for the shared server. */
+/** The port at which a worker of the test runner asks for the shared server, and the secret. */
 export interface Door {
   readonly port: number
   readonly secret: string
 }
 
-/** An empty database of one test, on the server that all tests of the run share. */
+/** An empty database for one test, on the server that all tests of the run share. */
 export interface TestDatabase {
   readonly name: string
-  /** Of a superuser. */
+  /** The URL of a superuser. */
   readonly url: string
-  /** Cuts off its connections. Dropping twice is harmless. */
+  /** Disconnects its clients. Dropping twice is harmless. */
   readonly drop: () => Promise<void>
 }
 
 export interface Template {
-  /** Tests that give the same name share it: the first one prepares it for the whole run. */
+  /** Tests that give the same name share the template. The first of them prepares it for the whole run. */
   readonly name: string
-  /** Fills the database that all are copied from, such as with our tables. It must close its connections. */
+  /** Fills the template, for example with our tables. It must close its connections. */
   readonly prepare: (url: string) => Promise<void>
 }
 
-/** Without a template: as PostgreSQL makes it. Fails, and never skips, where there is no server. */
+/** Without a template: as PostgreSQL creates it. Without a server this fails, and never skips. */
 export async function openTestDatabase(template?: Template): Promise<TestDatabase> {
   const { access, client } = await reachServer()
   const name = `${access.prefix}${randomBytes(8).toString('hex')}`
@@ -49,7 +49,7 @@ interface ReachedServer {
   readonly client: pg.Client
 }
 
-// Kept as long as the worker lives: to connect costs as much as to copy a database.
+// Kept for as long as the worker lives: connecting costs as much as copying a database.
 let reached: Promise<ReachedServer> | null = null
 
 function reachServer(): Promise<ReachedServer> {
@@ -65,7 +65,7 @@ function reachServer(): Promise<ReachedServer> {
 
 async function connectToServer(onLost: () => void): Promise<ReachedServer> {
   const access = await askForServer()
-  // Its types lack `unref`.
+  // The package's types lack `unref`.
   const client = new pg.Client({ connectionString: access.url }) as pg.Client & { unref(): void }
   client.on('error', onLost)
   await client.connect()
@@ -85,11 +85,11 @@ async function prepareTemplate(client: pg.Client, url: string, { prepare }: Temp
   // One worker prepares, the others wait here. Ending the connection frees the lock, whatever happens.
   await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [database])
   if (await isPrepared(client, database)) return
-  // What a failed preparation has left.
+  // A failed preparation may have left one.
   await client.query(`drop database if exists ${quoted(database)} with (force)`)
   await client.query(`create database ${quoted(database)}`)
   await prepare(url)
-  // Only now, so that no unfinished one carries the sign of a finished one. Connections would block copying.
+  // Marked only when it is complete, so that no unfinished template is used. No connections, because they would block copying.
   await client.query(`alter database ${quoted(database)} with is_template true allow_connections false`)
 }
 

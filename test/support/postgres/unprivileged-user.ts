@@ -7,10 +7,10 @@ export interface UnprivilegedUser {
   readonly gid: number
 }
 
-// The second one is there on every system: nothing has to be added to it.
+// The second exists on every system, so no user has to be added.
 const CANDIDATES = ['postgres', 'nobody']
 
-/** Null when we are not root: then it is ourselves. */
+/** Null when we are not root: then the server runs as our own user. */
 export function findUnprivilegedUser(): UnprivilegedUser | null {
   if (process.getuid?.() !== 0) return null
   for (const name of CANDIDATES) {

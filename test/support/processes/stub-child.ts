@@ -7,12 +7,10 @@ import { createHttpServer, type HttpServer } from '../../../src/http/server/http
 import { type ChildParts, serveAsChild } from '../../../src/server/cluster/serve-as-child.ts'
 import { systemClock } from '../../../src/server/system-clock.ts'
 
-/** Of each process. */
+/** The limit for each process. */
 const MAX_CONNECTIONS = 4
 
-/**
- * A service without storage: the real server, whose /metrics shows which process answered, and which others it knows.
- */
+/** A service without storage: the real server, whose /metrics shows which process answered, and which others it knows. */
 class StubService {
   readonly #settings: Settings
   readonly #logger: Logger
@@ -70,7 +68,7 @@ class StubService {
     this.#logger.info({ pid: process.pid }, 'stub.stopped')
   }
 
-  /** How it is to behave from now on. */
+  /** The test sets the mode in a file, at any time. */
   get #mode(): string {
     return readFileSync(join(this.#settings.dataDir, 'mode'), 'utf8')
   }

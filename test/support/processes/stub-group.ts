@@ -19,7 +19,7 @@ interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** `nuncio serve --processes N` with children that serve nothing but /metrics, and there the number of their process. */
+/** `nuncio serve --processes N` whose children serve only /metrics, which shows their process ids. */
 export class StubGroup {
   readonly parent: ChildProcess
   readonly #dataDir: string
@@ -45,7 +45,7 @@ export class StubGroup {
         NUNCIO_PORT: String(port),
         NUNCIO_LOG_LEVEL: 'info',
       }),
-      // A group of its own, so that a test can signal all of it, as a terminal does.
+      // Its own process group, so that a test can signal all processes, as a terminal does.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -55,12 +55,12 @@ export class StubGroup {
     this.parent.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.stderr += text
     })
-    // Closed: ended, and all output read, its children's too.
+    // `close` comes when it has ended and all output has been read, that of its children too.
     this.#ending = new Promise((resolve) => this.parent.once('close', (code, signal) => resolve({ code, signal })))
     onTestFinished(() => this.#clearAway())
   }
 
-  /** What children do from now on. */
+  /** Sets how children behave from now on. */
   behave(mode: Mode): void {
     writeFileSync(join(this.#dataDir, 'mode'), mode)
   }
@@ -74,7 +74,7 @@ export class StubGroup {
     return this.log.filter(({ msg }) => msg === message)
   }
 
-  /** The processes that are or were its children, in the order of their start. */
+  /** The process ids of its children, ended ones too, in the order of their start. */
   get pids(): readonly number[] {
     return this.said('stub.starts').map(({ pid = 0 }) => pid)
   }
@@ -91,7 +91,7 @@ export class StubGroup {
     )
   }
 
-  /** Waits until so many different processes answer there. Returns them. */
+  /** Waits until this many different processes have answered at the URL. Returns their ids. */
   async answersBy(url: string, count: number): Promise<ReadonlySet<number>> {
     const answered = new Set<number>()
     const ask = async () => {
@@ -107,7 +107,7 @@ export class StubGroup {
     this.parent.kill(signal)
   }
 
-  /** As a terminal does at Ctrl+C: the parent and all its children. */
+  /** Signals the parent and all its children, as a terminal does at Ctrl+C. */
   signalAll(signal: NodeJS.Signals): void {
     process.kill(-(this.parent.pid ?? Number.NaN), signal)
   }
@@ -139,6 +139,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended in the meantime.
+    // The process ended in the meantime.
   }
 }

@@ -7,7 +7,7 @@ import { runProcesses } from '../../../src/server/cluster/serve-in-processes.ts'
 
 const childFile = fileURLToPath(new URL('./stub-child.ts', import.meta.url))
 
-// The command line as it is; only what its children run is a stub.
+// Runs the real command line. Only what its children run is a stub.
 process.exitCode = await run(process.argv.slice(2), {
   ...openEnvironment(''),
   serve: (settings: Settings) =>

@@ -8,7 +8,7 @@ import type { Handover, Outcome, Receipt } from '../../../src/core/ports/channel
 import type { ChannelState, MemoryEntry } from '../../../src/core/ports/channel-state.ts'
 import { HandClock } from '../../conformance/hand-clock.ts'
 
-/** A recipient that is no command. */
+/** A recipient that is not a command. */
 export const ANY_RECIPIENT = '15550001234'
 const folders: string[] = []
 
@@ -54,7 +54,7 @@ class FakeMemory implements ChannelState {
     return due.sort((a, b) => (a.remindAt ?? 0) - (b.remindAt ?? 0)).slice(0, limit)
   }
 
-  // The sandbox asks for neither.
+  // The sandbox calls neither of these.
   findSome(): Promise<never> {
     throw new Error('no test asks for several')
   }
@@ -69,7 +69,7 @@ class FakeMemory implements ChannelState {
   }
 }
 
-/** One worker's sandbox. With the world of another worker it shares what the sandbox remembers, and the time. */
+/** The sandbox of one worker. Worlds created with the same parts share the sandbox's state and the time. */
 export function createWorld(
   before: { memory: FakeMemory; clock: HandClock } = { memory: new FakeMemory(), clock: new HandClock() },
 ) {

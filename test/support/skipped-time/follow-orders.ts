@@ -6,11 +6,11 @@ import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads'
 import { goOn, installSkippingTime, skipTimeTo } from './local-time.ts'
 import { type Answer, type Memory, type Order, SOCKET_VARIABLE } from './skipped-time.ts'
 
-// Loaded by the service before its own code, once in each of its threads: see `SkippedTime`.
+// The service loads this file before its own code, once in each of its threads: see `SkippedTime`.
 
 interface ThreadAnswer {
   readonly thread: number
-  /** Null: it has begun to follow orders. */
+  /** Null: the thread has begun to follow orders, or has ended. */
   readonly answer: Memory | 'done' | null
 }
 
@@ -30,7 +30,7 @@ async function carryOut(order: Order): Promise<Memory | 'done'> {
   return 'done'
 }
 
-/** What is left once all was freed that can be. Finalizers run between two collections. */
+/** Measures the memory after all that can be freed was freed. Finalizers run between the collections. */
 async function measureMemory(): Promise<Memory> {
   for (let times = 0; times < COLLECTIONS; times += 1) {
     collectGarbage()
@@ -51,7 +51,7 @@ function followMainThread(): void {
   say(null)
 }
 
-/** Orders come one at a time, each a line of JSON. */
+/** Follows the orders of the test. They come one at a time, each as a line of JSON. */
 function followTest(path: string): void {
   const threads = new Set<number>()
   let onAnswer: (answer: ThreadAnswer) => void = () => {}
@@ -73,7 +73,7 @@ function followTest(path: string): void {
     const found: (Memory | 'done')[] = []
     const all = Promise.withResolvers<void>()
     onAnswer = ({ thread, answer }) => {
-      // One that has just begun does not know of this order, and one that has ended never answers.
+      // A thread that has just begun does not know of this order, and one that has ended never answers.
       if (waiting.delete(thread) && answer !== null) found.push(answer)
       if (waiting.size === 0) all.resolve()
     }

@@ -1,6 +1,6 @@
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 
-/** What the programs of a thread had found before their time was made to skip. */
+/** The originals of what is replaced in this thread. */
 const original = {
   ...{ setTimeout, clearTimeout, Date },
   now: Date.now.bind(Date),
@@ -10,13 +10,13 @@ const original = {
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 const SHARED = 'skipped-time'
-// How far the main thread is, for threads that begin later.
+// The time that the main thread has skipped, for threads that begin later.
 if (isMainThread) setEnvironmentData(SHARED, new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT)))
 const shared = getEnvironmentData(SHARED) as unknown as Float64Array
 let [skippedMs = 0] = shared
 const active = new Set<SkippingTimer>()
 
-/** Stands for Node's own, which it has inside. */
+/** Replaces a timer of Node, and uses one inside. */
 class SkippingTimer {
   readonly #call: () => void
   readonly #everyMs: number | null
@@ -35,7 +35,7 @@ class SkippingTimer {
     if (monotonic() >= this.#dueAt) this.#fire()
   }
 
-  /** After time has skipped. */
+  /** Sets the real timer anew, because time has skipped. */
   waitAgain(): void {
     const isReferenced = this.#real.hasRef()
     this.stop()
@@ -46,8 +46,8 @@ class SkippingTimer {
 
   stop(): void {
     active.delete(this)
-    // Node keeps a list for each length of time, and drops an empty one only if its last timer was referenced. After each skip the
-    // lengths are others.
+    // Node keeps one list of timers for each duration, and drops an empty list only if its last timer was referenced. After each
+    // skip the durations are different, so lists would pile up.
     this.#real.ref()
     original.clearTimeout(this.#real)
   }
@@ -86,7 +86,7 @@ function monotonic(): number {
 }
 
 function start(isInterval: boolean) {
-  // As Node takes what is no time: for the shortest one.
+  // Like Node, uses the shortest time for anything that is not a valid time.
   return (call: (...given: unknown[]) => void, ms?: number, ...given: unknown[]) =>
     new SkippingTimer(() => call(...given), ms !== undefined && ms > 1 ? ms : 1, isInterval)
 }
@@ -96,7 +96,7 @@ function stop(timer: unknown): void {
   else original.clearTimeout(timer as NodeJS.Timeout)
 }
 
-/** Puts clocks and timers in the place of those that the programs of this thread find. Those inside of Node go on in true time. */
+/** Replaces the clocks and timers that code in this thread finds. Those inside Node keep real time. */
 export function installSkippingTime(): void {
   const now = () => Math.floor(original.now() + skippedMs)
   globalThis.Date = new Proxy(original.Date, {
@@ -109,14 +109,14 @@ export function installSkippingTime(): void {
   Object.assign(globalThis, timers)
 }
 
-/** `ms`: since the process began. A timer that becomes due meanwhile calls once, as after a standstill. */
+/** `ms`: the time skipped since the process began. A timer that came due meanwhile fires once, as after a standstill. */
 export function skipTimeTo(ms: number): void {
   skippedMs = ms
   if (isMainThread) shared[0] = ms
   for (const timer of [...active]) if (active.has(timer)) timer.skip()
 }
 
-/** Time goes on truly: timers that began before a skip are due sooner by it. */
+/** Lets real time go on: each timer waits for what is left of its time after the skips. */
 export function goOn(): void {
   for (const timer of [...active]) timer.waitAgain()
 }

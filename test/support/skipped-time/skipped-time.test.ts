@@ -12,7 +12,7 @@ const SKIPS = 600
 const TIMERS = 1_000
 const LEFT_BYTES = 2_000_000
 
-// Says what its clocks and timers did, in two threads, and in one that begins when all of that is over.
+// Prints what its clocks and timers did, in two threads and in one that begins after them.
 const PROGRAM = `
   import { isMainThread, parentPort, Worker } from 'node:worker_threads'
   const read = () => [Date.now(), new Date().getTime(), performance.now(), Number(process.hrtime.bigint() / 1_000_000n)]
@@ -30,7 +30,7 @@ const PROGRAM = `
   }, 510_000)
   parentPort?.postMessage('ready')
   if (isMainThread) new Worker(new URL(import.meta.url)).once('message', say)`
-/** Has timers that are not referenced, as a cache for its entries. */
+/** Sets timers that are not referenced, as a cache does for its entries. */
 const WAITING = `
   for (let count = 0; count < ${TIMERS}; count += 1) setTimeout(() => {}, 259_200_000 + count).unref()
   setInterval(() => {}, 60_000)
@@ -39,7 +39,7 @@ const LATER = `
   import { workerData } from 'node:worker_threads'
   console.log(Date.now() - workerData >= 510_000)`
 
-it('timers that wait on after many skips take no more memory', async () => {
+it('timers that still wait after many skips take no more memory', async () => {
   const { time, next } = start({ program: WAITING })
   await next()
   await time.connect()
@@ -62,7 +62,7 @@ it('timers that wait on after many skips take no more memory', async () => {
   assert.ok(grown < LEFT_BYTES, `${grown} bytes`)
 })
 
-it('time skips in each thread by all clocks, what is due is called after each skip, and a later thread begins there', async () => {
+it('time skips on all clocks of each thread, due timers fire after each skip, and later threads start at that time', async () => {
   const { time, next } = start({ program: PROGRAM, later: LATER })
 
   const first = await next()

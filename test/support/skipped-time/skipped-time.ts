@@ -7,25 +7,25 @@ export const SOCKET_VARIABLE = 'SKIPPED_TIME_SOCKET'
 const PRELOAD = new URL('follow-orders.ts', import.meta.url).href
 
 export type Order =
-  /** How much has been skipped since the process began, once it is done. */
+  /** Skip until this much time has been skipped since the process began. */
   | { readonly do: 'skip'; readonly toMs: number }
-  /** Time goes on by itself. */
+  /** Let real time go on. */
   | { readonly do: 'go-on' }
   | { readonly do: 'measure' }
 
-/** Of one thread once all was freed that can be, in bytes. */
+/** The memory of one thread in bytes, after all that can be freed was freed. */
 export interface Memory {
-  /** Node's number of it; 0: the main one. */
+  /** Node's number of the thread; 0: the main thread. */
   readonly thread: number
   readonly heapUsed: number
-  /** Outside of the heap, but held by its objects. */
+  /** Memory outside of the heap that objects of the heap hold. */
   readonly external: number
 }
 
-/** Of each thread, the main one first. */
+/** The answers of all threads, the main thread's first. */
 export type Answer = readonly (Memory | 'done')[]
 
-/** The time of one process, which can be made to skip in all its threads. What becomes due meanwhile is called once, skip by skip. */
+/** The time of one process, which can skip in all its threads. A timer that comes due during a skip fires once after it. */
 export class SkippedTime {
   readonly environment: Readonly<Record<string, string>>
   readonly #path: string
@@ -33,26 +33,26 @@ export class SkippedTime {
   #answers: AsyncIterator<string> | null = null
   #skippedMs = 0
 
-  /** `folder`: of the test's own. */
+  /** `folder`: a folder of the test. */
   constructor(folder: string) {
     this.#path = join(folder, 'time')
     this.environment = { NODE_OPTIONS: `--import=${PRELOAD}`, [SOCKET_VARIABLE]: this.#path }
   }
 
-  /** Once the process is ready. */
+  /** Call it once the process is ready. */
   async connect(): Promise<void> {
     this.#socket = createConnection(this.#path)
     await once(this.#socket, 'connect')
     this.#answers = createInterface({ input: this.#socket })[Symbol.asyncIterator]()
   }
 
-  /** Resolves when each thread has called what became due, and has had a turn to write what follows. */
+  /** Resolves when each thread has fired its due timers, and has had a turn to run what follows. */
   async skip(ms: number): Promise<void> {
     this.#skippedMs += ms
     await this.#order({ do: 'skip', toMs: this.#skippedMs })
   }
 
-  /** After skips: timers wait for what is left of their time. */
+  /** Ends the skips: timers then wait for the rest of their time. */
   async goOn(): Promise<void> {
     await this.#order({ do: 'go-on' })
   }

@@ -7,19 +7,20 @@ import { memoryFolder } from '../postgres/memory-folder.ts'
 import { OwnedFolder } from '../postgres/owned-folder.ts'
 
 /**
- * Runs once, in the runner's main process: makes the folder for the temporary files of tests that test no disk. Most of them
- * write databases, and a flush to a disk costs more than what they test. It goes with the run, however that ends.
+ * Runs once, in the runner's main process. Creates the folder for the temporary files of tests that do not test a disk: most of
+ * them write databases, and a flush to a real disk takes longer than the rest of the test. The folder goes with the run, however
+ * that ends.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const folder = OwnedFolder.open(memoryFolder())
-  // As the folder that it stands for: some tests work as several users, who may not exchange each other's files.
+  // The same owner as the folder that it replaces: some tests work as several users, who may not share files.
   chownSync(folder.path, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
   chmodSync(folder.path, 0o1777)
   provide('temporaryFolder', mayRunPrograms(folder.path) ? folder.path : tmpdir())
   return () => folder.close()
 }
 
-/** Containers often forbid it for their memory. */
+/** Containers often forbid programs on their memory disk. */
 function mayRunPrograms(folder: string): boolean {
   const probe = join(folder, 'probe')
   writeFileSync(probe, '#!/bin/sh\n', { mode: 0o700 })

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { waitUntil } from '../black-box/wait-until.ts'
 
-/** A span as a collector has it. Times in milliseconds. */
+/** A span as a collector stores it. Times are in milliseconds. */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
-  /** Empty for the first of a trace. */
+  /** Empty for the first span of a trace. */
   readonly parentSpanId: string
   readonly name: string
   readonly startedAt: number
@@ -20,14 +20,14 @@ export interface ReceivedSpan {
   readonly resource: Readonly<Record<string, unknown>>
 }
 
-/** `hang` takes a request and never answers. */
+/** `hang` reads a request and never answers. */
 type QueryMode = 'take' | 'refuse' | 'hang'
 
-/** A collector of OTLP over HTTP, as far as a test needs one. */
+/** A collector for OTLP over HTTP, with as much as tests need. */
 export class OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[] = []
-  /** All that ever came, byte for byte. */
+  /** All bodies received, byte for byte. */
   readonly bodies: string[] = []
   readonly headers: IncomingHttpHeaders[] = []
   mode: QueryMode = 'take'
@@ -55,7 +55,7 @@ export class OtlpReceiver {
     return this.#close()
   }
 
-  /** The spans of a message, by their times. */
+  /** The spans of a message, in the order of their times. */
   trace(messageId: string): ReceivedSpan[] {
     const traceId = messageId.replaceAll('-', '')
     return this.spans
@@ -63,7 +63,7 @@ export class OtlpReceiver {
       .sort((one, other) => one.startedAt - other.startedAt || one.name.localeCompare(other.name))
   }
 
-  /** Waits until the trace of a message has spans of these names, each once for each time that it is named. */
+  /** Waits until the trace of a message has a span for each of these names. A name that is given twice needs two. */
   async has(messageId: string, ...names: readonly string[]): Promise<ReceivedSpan[]> {
     const wanted = [...names].sort()
     return waitUntil(

@@ -20,7 +20,7 @@ export interface DrawnFault {
 
 const SLOW_MS = 3_000
 
-/** Which calls go wrong, and how. */
+/** Decides which calls fail, and how. */
 export class CallFaults {
   readonly #random: Random
   readonly #faults: Planned<FaultKind>[] = []

@@ -8,16 +8,16 @@ import type { CallbackPlan, CallbackStatus, CallbackTry, SentMessage, SimulatedN
 const STATUSES: readonly CallbackStatus[] = ['sent', 'delivered', 'read']
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000
 const RETRY_MS = 500
-// Wider steps would only make tests wait.
+// Longer pauses would only make tests wait.
 const LONGEST_RETRY_MS = 5_000
 const ANSWER_WITHIN_MS = 10_000
 const MOST_REPEATS = 2
-// How long a batch is given to fill up.
+// How long a batch waits for more statuses.
 const BATCH_WAITS_MS = 30
 
 type Value = Readonly<Record<string, unknown>>
 
-/** One thing to report, with all that its `value` needs. */
+/** One thing to report, with the fields that its `value` needs. */
 interface Change {
   readonly number: SimulatedNumber
   readonly field: string
@@ -35,7 +35,7 @@ interface Failing {
   readonly details: string | undefined
 }
 
-/** Reports to callback addresses what becomes of messages: at least once, in no sure order, with signatures over its own bytes. */
+/** Reports to callback URLs what becomes of messages: at least once, in no guaranteed order, signed over the exact bytes. */
 export class CallbackSender {
   readonly tries: CallbackTry[] = []
   readonly #random: Random
@@ -53,7 +53,7 @@ export class CallbackSender {
     this.#onTry = parts.onTry
   }
 
-  /** The newest plan counts. */
+  /** The newest plan for a number is the one that applies. */
   plan(plan: CallbackPlan): void {
     this.#plans.unshift(plan)
   }
@@ -62,7 +62,7 @@ export class CallbackSender {
     return this.#plans.find(({ phoneNumberIds }) => phoneNumberIds?.includes(phoneNumberId) ?? true) ?? null
   }
 
-  /** Whether a message that is taken now fails later. */
+  /** Decides whether a message that is accepted now fails later. */
   drawFailure({ failLater }: CallbackPlan, waId: string): Failing | null {
     if (!failLater) return null
     const { code, details, to, rate = 1, times = Number.POSITIVE_INFINITY } = failLater
@@ -81,7 +81,9 @@ export class CallbackSender {
     while (this.#waiting.size > 0) await Promise.all(this.#waiting)
   }
 
-  /** Resolves when the call may be answered: at once, unless the first status is to come before that. */
+  /**
+   * Reports the statuses. Resolves when the call may be answered: at once, unless the first status is to come before the answer.
+   */
   async reportResult(number: SimulatedNumber, message: SentMessage, failing: Failing | null): Promise<void> {
     const plan = this.planOf(number)
     if (!plan) return
@@ -100,7 +102,7 @@ export class CallbackSender {
     await first
   }
 
-  /** Anything else that a callback can carry. */
+  /** Reports a change of any other field. */
   report(number: SimulatedNumber, field: string, value: Value): void {
     const plan = this.planOf(number)
     if (plan) void this.#hold(this.#reportLater(plan, { number, field, value }, 0))
@@ -141,7 +143,7 @@ export class CallbackSender {
     if (delayMs > 0) await this.#pause(delayMs)
     const batch = plan.batch ?? 1
     if (batch <= 1) return this.#deliver(plan, [change])
-    // What one address knows under one secret can share a body.
+    // Changes for the same URL under the same secret can share a body.
     const name = `${plan.url} ${change.number.appSecret}`
     const outbox = this.#outboxes.get(name) ?? { plan, changes: [], isLeaving: false }
     this.#outboxes.set(name, outbox)
@@ -166,7 +168,7 @@ export class CallbackSender {
     }
   }
 
-  // Until it is answered with 200, as the page "Webhooks" says; every try with the same bytes.
+  // Repeats until the answer is 200, as the page "Webhooks" says. Every try has the same bytes.
   async #deliverOnce(plan: CallbackPlan, changes: readonly Change[]): Promise<void> {
     const body = writeMetaJson({ object: 'whatsapp_business_account', entry: entriesOf(changes) })
     const secret = changes[0]?.number.appSecret ?? ''

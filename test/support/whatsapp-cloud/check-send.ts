@@ -6,11 +6,11 @@ import type { SentMedia, SentMessage, SimulatedTemplate, Upload } from './simula
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** What a call needs to know of the rest of the network. */
+/** What the checks need to know about the network. */
 export interface Surroundings {
-  /** Of the number that sends, and not expired. */
+  /** Finds an upload of the sending number that has not expired. */
   findUpload(id: string): Upload | null
-  /** All translations of this name, of the number's business account. */
+  /** Finds all translations of a template of the number's business account. */
   findTemplates(name: string): readonly SimulatedTemplate[]
 }
 
@@ -27,7 +27,7 @@ const LONGEST_TEXT = 4_096
 const LONGEST_CAPTION = 1_024
 const LONGEST_OPAQUE = 512
 
-/** Refuses what the published pages do not allow, and fields that they do not name: a mistyped one is silently lost there. */
+/** Refuses what the published pages do not allow. Also refuses unknown fields: the real network silently drops a mistyped one. */
 export function checkSend(body: Json, around: Surroundings): CheckedMessage {
   if (body['messaging_product'] !== 'whatsapp') throw required('messaging_product')
   if (body['recipient_type'] !== undefined && body['recipient_type'] !== 'individual') {
@@ -56,7 +56,7 @@ function isMediaType(type: unknown): type is keyof typeof MEDIA_FIELDS {
 function checkRecipient(to: unknown) {
   if (to === undefined || to === '') throw required('to')
   if (typeof to !== 'string') throw invalid('Param to must be a string.')
-  // Without the + the sender's own country code is put before it, and the message goes to another person.
+  // Without + the network puts the sender's country code in front, and the message goes to another person.
   if (!to.startsWith('+')) throw wrong('Param to must begin with + and the country code.')
   const waId = digitsOf(to)
   if (!/^\+[\d\s()+-]+$/.test(to) || !/^[1-9]\d{6,14}$/.test(waId)) throw wrong('Param to is not a valid phone number.')
@@ -96,7 +96,7 @@ function checkMedia(type: keyof typeof MEDIA_FIELDS, part: Json, around: Surroun
   return { ...checkFile(type, part, { around, name: type }), isVoice }
 }
 
-/** A file by id or by link, in a message or in the header of a template. */
+/** Checks a file given by id or by link, in a message or in a template's header. */
 export function checkFile(
   type: 'image' | 'document' | 'video' | 'audio',
   part: Json,
@@ -139,7 +139,7 @@ export function asObject(value: unknown, name: string): Json {
 export function asString(value: unknown, name: string, longest: number): string {
   if (value === undefined || value === '') throw required(name)
   if (typeof value !== 'string') throw invalid(`Param ${name} must be a string.`)
-  // Meta does not define a character; code points are what our own contract counts.
+  // Meta does not define a character. Code points are what our own contract counts.
   if (Array.from(value).length > longest) throw invalid(`Param ${name} must be at most ${longest} characters long.`)
   return value
 }

@@ -6,7 +6,7 @@ const LONGEST_PARAMETER = 1_024
 const MEDIA_HEADERS = ['image', 'document', 'video'] as const
 const HEADER_FIELDS = { image: ['id', 'link'], video: ['id', 'link'], document: ['id', 'link', 'filename'] } as const
 
-/** Checks a template message, and says what the phone shows. */
+/** Checks a template message, and returns what the phone shows. */
 export function checkTemplate(part: Json, around: Surroundings): { text: string; media: SentMedia | null } {
   allowOnly(part, ['name', 'language', 'components'], 'template')
   const name = asString(part['name'], "template['name']", 512)

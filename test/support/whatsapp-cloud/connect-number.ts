@@ -1,13 +1,13 @@
 import type { SimulatedNumber, SimulatedTemplate, Simulator } from './simulator-types.ts'
 
-/** Any of the command lines that tests have. */
+/** The part that all command lines of tests share. */
 interface Cli {
   json<Answer>(...args: readonly string[]): Promise<Answer>
 }
 
 const BUSINESS_ACCOUNT = '102290129340398'
 
-/** A number of the one business account, all with the same app. */
+/** A number of the one business account. All numbers belong to the same app. */
 export function cloudNumber(place: number, change: Partial<SimulatedNumber> = {}): SimulatedNumber {
   return {
     phoneNumberId: String(106_540_352_242_922 + place),
@@ -22,7 +22,7 @@ export function cloudNumber(place: number, change: Partial<SimulatedNumber> = {}
 
 export const NOTICE: SimulatedTemplate = { name: 'notice', language: 'en_US', body: 'News for you: {{1}}' }
 
-/** Adds a number to the network and a connection of it to the service. Returns the path of its callbacks. */
+/** Adds a number to the network, and a connection of it to the service. Returns the path of its callbacks. */
 export async function connectNumber(
   cli: Cli,
   simulator: Simulator,

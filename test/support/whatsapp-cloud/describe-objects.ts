@@ -11,7 +11,7 @@ const USUAL_PAGE = 25
 const HIGH_THROUGHPUT = 1_000
 const USUAL_THROUGHPUT = 80
 
-/** GET of a phone number; without `fields` the ones that Meta shows by default. */
+/** Answers GET of a phone number. Without `fields` it has those that Meta returns by default. */
 export function describeNumber(number: SimulatedNumber, query: URLSearchParams): Json {
   const throughput = number.throughputPerSecond ?? USUAL_THROUGHPUT
   const all: Json = {
@@ -42,7 +42,7 @@ export function describeNumber(number: SimulatedNumber, query: URLSearchParams):
   return choose(all, query, NUMBER_DEFAULT)
 }
 
-// As Meta shows it, which is not comparable as it is.
+// Formats a number as Meta shows it to people. This form cannot be compared with others.
 function forPeople(number: string): string {
   return `+${number.replace(/^(1|\d\d)(\d{3})(\d{3})/, '$1 $2-$3-')}`
 }
@@ -58,7 +58,7 @@ const NUMBER_DEFAULT = [
   'last_onboarded_time',
 ]
 
-/** GET of a business account. */
+/** Answers GET of a business account. */
 export function describeAccount({ businessAccountId }: SimulatedNumber, query: URLSearchParams): Json {
   const all: Json = {
     id: businessAccountId,
@@ -72,7 +72,7 @@ export function describeAccount({ businessAccountId }: SimulatedNumber, query: U
   return choose(all, query, ['name', 'timezone_id', 'message_template_namespace'])
 }
 
-/** Names of fields may have fields of their own, `throughput{level}`; those are given whole. */
+/** Selects the requested fields. A name may itself list fields, as `throughput{level}`; then the whole field is returned. */
 function choose(all: Json, query: URLSearchParams, usual: readonly string[]): Json {
   const asked = query
     .get('fields')
@@ -85,7 +85,7 @@ function choose(all: Json, query: URLSearchParams, usual: readonly string[]): Js
   return Object.fromEntries([...new Set([...names, 'id'])].map((name) => [name, all[name]]))
 }
 
-/** GET of message_templates, a page of it. */
+/** Answers GET of message_templates: one page of the list. */
 export function templatePage(templates: readonly StoredTemplate[], query: URLSearchParams, base: string): Json {
   const limit = Number(query.get('limit') ?? USUAL_PAGE)
   if (!Number.isInteger(limit) || limit < 1) throw invalid('Param limit must be a positive integer.')

@@ -23,7 +23,7 @@ export interface GraphAnswer {
   readonly bytes?: { readonly mime: string; readonly body: Buffer }
 }
 
-// The page "Versions": those before have ended.
+// From the page "Versions". Earlier versions have ended.
 const VERSIONS = ['v21.0', 'v22.0', 'v23.0', 'v24.0', 'v25.0', 'v26.0']
 const USUAL_THROUGHPUT = 80
 const CLOSED =
@@ -34,7 +34,7 @@ interface Found {
   readonly number: SimulatedNumber
 }
 
-/** What the network knows, and how it answers the calls of the published pages. */
+/** The state of the network, and its answers to the calls of the published pages. */
 export class GraphApi {
   readonly numbers = new Map<string, SimulatedNumber>()
   readonly sent: SentMessage[] = []
@@ -100,7 +100,7 @@ export class GraphApi {
     if (its.length === 0) {
       throw new GraphError(190, { message: 'Invalid OAuth access token - Cannot parse access token' })
     }
-    // Checked wherever it is given (page "Secure Graph API calls").
+    // A proof is checked wherever it is given (page "Secure Graph API calls").
     const proof = url.searchParams.get('appsecret_proof')
     const proves = ({ appSecret }: SimulatedNumber) =>
       createHmac('sha256', appSecret).update(token).digest('hex') === proof
@@ -250,7 +250,7 @@ function parseBody(contentType: string, raw: string): Json {
     const body: unknown = JSON.parse(raw)
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Json
   } catch {
-    // Answered below, with the same words.
+    // The answer below has the same words.
   }
   throw invalid('The body is not a JSON object.')
 }

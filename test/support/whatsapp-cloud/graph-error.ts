@@ -8,8 +8,8 @@ interface Published {
 const of = (status: number, title: string): Published => ({ status, title })
 
 /**
- * Titles as the page "Error codes" of the Cloud API has them. It publishes no HTTP status for most; where it does not,
- * these are the ones that tables of others agree on, and nothing may depend on them.
+ * Titles from the page "Error codes" of the Cloud API. For most codes it publishes no HTTP status. Those here are the ones on
+ * which other tables agree, and nothing may depend on them.
  */
 const PUBLISHED_ERRORS: Readonly<Record<number, Published>> = {
   0: of(401, 'AuthException'),
@@ -75,7 +75,7 @@ interface Said {
   readonly type?: 'OAuthException' | 'GraphMethodException'
 }
 
-/** What the Graph API answers instead of doing what it was asked for. */
+/** An error answer of the Graph API. */
 export class GraphError extends Error {
   readonly code: number
   readonly status: number
@@ -114,7 +114,7 @@ export const wrong = (details: string) => new GraphError(131009, { details })
 
 export const invalid = (message: string) => new GraphError(100, { message: `(#100) ${message}` })
 
-/** What a person must find out with a call: no such object, or none that this token may see. */
+/** The error for a missing object, or one that this token may not see. */
 export function noSuchObject(id: string, method: string): GraphError {
   return new GraphError(100, {
     message:
@@ -126,7 +126,7 @@ export function noSuchObject(id: string, method: string): GraphError {
   })
 }
 
-/** As an entry of `errors` in a failed status. */
+/** The error as an entry of `errors` in a failed status. */
 export function asStatusError(code: number, details: string | undefined): Readonly<Record<string, unknown>> {
   const title = PUBLISHED_ERRORS[code]?.title ?? 'Unknown error'
   return {

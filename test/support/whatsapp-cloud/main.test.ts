@@ -17,7 +17,7 @@ class Run {
   stderr = ''
 
   constructor(...given: readonly string[]) {
-    // What comes from /dev/null is over at once.
+    // A standard input from /dev/null ends at once.
     this.#process = spawn(process.execPath, [MAIN, ...given], { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#process.stdout?.on('data', (text: Buffer) => (this.stdout += text.toString()))
     this.#process.stderr?.on('data', (text: Buffer) => (this.stderr += text.toString()))
@@ -71,7 +71,7 @@ describe('the command line of the simulator', () => {
     assert.match(run.stderr, /^simulate:whatsapp-cloud: Another program listens on port \d+ already\. [^\n]+\n$/)
   })
 
-  it('ends in order without a terminal, and says how an address answered the challenge', async () => {
+  it('stops in order without a terminal, and reports how a URL answered the challenge', async () => {
     const wrong = createServer((_, response) => response.writeHead(404).end()).listen(0, '127.0.0.1')
     onTestFinished(() => void wrong.close())
     await once(wrong, 'listening')
@@ -83,7 +83,7 @@ describe('the command line of the simulator', () => {
     assert.deepEqual([await run.stop(), run.stderr], [0, ''])
   })
 
-  it('says that the challenge got no answer', async () => {
+  it('reports that the challenge got no answer', async () => {
     const run = new Run('--port', '0', '--callback-url', 'http://127.0.0.1:9/')
 
     await run.says('the address did NOT give the challenge back: it did not answer')

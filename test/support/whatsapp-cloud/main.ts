@@ -21,10 +21,10 @@ While it runs, these lines can be typed in:
   write <number> <text>         That person writes to the first sender number, which opens the 24 hours.
 `
 
-// Not the one that the service's own sandbox has from its first start.
+// Not the number that the service's own sandbox has from its first start.
 const USUAL_NUMBER = '15550003000'
 
-// The same in each run, so that what was pasted once stays right.
+// The same in each run, so that a pasted value stays valid.
 const BUSINESS_ACCOUNT = '102290129340398'
 const APP_SECRET = '0f1e2d3c4b5a69788796a5b4c3d2e1f0'
 const ACCESS_TOKEN = 'EAAsimulatedAccessTokenOfNoValue'
@@ -67,7 +67,7 @@ async function simulate({
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       input.close()
-      // Whatever it is: a terminal, a pipe, or a file such as /dev/null, which knows no `unref`.
+      // Standard input may be a terminal, a pipe, or a file such as /dev/null, which has no `unref`.
       process.stdin.destroy()
       void simulator.close()
     })
@@ -176,7 +176,7 @@ async function obey(line: string, { simulator, callBack, first }: Typing): Promi
   else if (line !== '') print('Type a callback address, or: write <number> <text>')
 }
 
-// Neither texts nor whole numbers: what is printed on a screen is soon on another one.
+// Prints neither texts nor whole numbers: what is on a screen is soon on another one.
 function printRequest({ method, path, kind, waId, status, code, fault, acted }: SeenRequest): void {
   const what = kind === 'other' ? `${method} ${path}` : `${kind}${waId === null ? '' : ` to …${waId.slice(-4)}`}`
   const ending = status === null ? 'no answer' : `${status}${code === null ? '' : ` (${code})`}`

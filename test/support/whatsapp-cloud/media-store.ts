@@ -24,7 +24,7 @@ const MIMES: Readonly<Record<MediaKind, readonly string[]>> = {
   sticker: ['image/webp'],
 }
 
-// The page "Media" says MB and not which: the smaller one, so that what passes here passes there.
+// The page "Media" says MB without defining it. This is the smaller of both readings, so what passes here passes there.
 const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
   image: 5_000_000,
   document: 100_000_000,
@@ -35,12 +35,12 @@ const MOST_BYTES: Readonly<Record<MediaKind, number>> = {
 
 const LIVES_MS = 30 * 24 * 60 * 60 * 1_000
 
-/** Uploads of all numbers. */
+/** The uploads of all numbers. */
 export class MediaStore {
   readonly uploads: Upload[] = []
   readonly #deleted = new Set<string>()
 
-  /** Takes a multipart body apart and keeps its file. */
+  /** Parses a multipart body and stores its file. */
   take(phoneNumberId: string, { contentType, body, now }: { contentType: string; body: Buffer; now: number }) {
     const form = readMultipart(contentType, body)
     if (form?.fields.get('messaging_product') !== 'whatsapp') throw required('messaging_product')
@@ -77,7 +77,7 @@ export class MediaStore {
     return upload
   }
 
-  /** Null when it never was, is deleted, expired, or another number's. */
+  /** Null if the id never existed, was deleted, has expired, or belongs to another number. */
   find(id: string, phoneNumberId: string | null, now: number): Upload | null {
     const upload = this.uploads.find((one) => one.id === id)
     if (!upload || this.#deleted.has(id) || now - upload.at > LIVES_MS) return null
@@ -94,7 +94,7 @@ export function kindOfMime(mime: string): MediaKind | null {
   return (found?.[0] ?? null) as MediaKind | null
 }
 
-// Without its parameters, such as codecs.
+// Removes parameters, such as codecs.
 function plainMime(mime: string): string {
   return (mime.split(';')[0] ?? '').trim().toLowerCase()
 }
@@ -102,7 +102,7 @@ function plainMime(mime: string): string {
 const startsWith = (bytes: Buffer, ...start: readonly number[]) => start.every((byte, place) => bytes[place] === byte)
 const hasWord = (bytes: Buffer, word: string, from = 0) => bytes.toString('latin1', from, from + word.length) === word
 
-// By content, as the network decides: "do not trust the name". Only what the first bytes show.
+// Checks the content, as the network does, instead of the file's name. Reads only the first bytes.
 function startsLike(mime: string, bytes: Buffer): boolean {
   switch (mime) {
     case 'image/jpeg':

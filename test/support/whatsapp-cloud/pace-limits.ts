@@ -1,6 +1,6 @@
 import { GraphError } from './graph-error.ts'
 
-// "1 message per 6 seconds to the same user", with 45 of them borrowed from the future at most.
+// "1 message per 6 seconds to the same user", with a burst of at most 45 that is paid back later.
 const PAIR_BURST = 45
 const PAIR_EVERY_MS = 6_000
 const SECOND_MS = 1_000
@@ -10,11 +10,11 @@ interface Bucket {
   readonly at: number
 }
 
-/** Both limits of sending: of a number in all, and of a number to one person. */
+/** The two rate limits: of a number in all, and of a number to one person. */
 export class PaceLimits {
   readonly #buckets = new Map<string, Bucket>()
 
-  /** Counts a message, or refuses it without counting. */
+  /** Counts a message. If a limit is reached, refuses it without counting. */
   take(pair: { phoneNumberId: string; waId: string; throughputPerSecond: number }, now: number): void {
     const { phoneNumberId, waId, throughputPerSecond } = pair
     const number = this.#fill(phoneNumberId, {

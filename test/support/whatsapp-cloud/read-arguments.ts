@@ -8,13 +8,13 @@ export interface SimulatorArguments {
   readonly isHelpWanted: boolean
 }
 
-/** Wrong use of the command: one sentence for the person who typed it. */
+/** Wrong use of the command, explained in one sentence. */
 export class WrongUse extends Error {}
 
 const LONGEST_DELAY_MS = 3_600_000
 const LAST_PORT = 65_535
 
-/** Reads the command line of the simulator; throws `WrongUse` for what cannot be meant. */
+/** Parses the command line of the simulator. Throws `WrongUse` for invalid arguments. */
 export function readArguments(given: readonly string[], usualNumber: string): SimulatorArguments {
   const values = parse(given)
   return {
@@ -47,7 +47,7 @@ function parse(given: readonly string[]) {
   }
 }
 
-/** What `parseArgs` says, without the advice for programmers that Node adds after the first sentence. */
+/** The message of `parseArgs`, without the advice for programmers that Node adds after the first sentence. */
 export function wrongOption(error: unknown): WrongUse {
   const [sentence] = error instanceof Error ? error.message.split('. ') : ['']
   return new WrongUse(`${sentence}. --help lists the options.`)

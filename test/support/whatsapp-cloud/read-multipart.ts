@@ -1,6 +1,6 @@
 interface MultipartFile {
   readonly filename: string
-  /** As its part says it; empty when it says none. */
+  /** The type that the part declares; empty if it declares none. */
   readonly mime: string
   readonly bytes: Buffer
 }
@@ -13,7 +13,7 @@ interface Multipart {
 const LINE = Buffer.from('\r\n')
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
-/** Takes a multipart/form-data body apart; null when it is none. */
+/** Parses a multipart/form-data body; null if it is not one. */
 export function readMultipart(contentType: string, body: Buffer): Multipart | null {
   const [, quoted, plain] = /^multipart\/form-data\s*;.*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType) ?? []
   const boundary = quoted ?? plain
@@ -37,6 +37,6 @@ export function readMultipart(contentType: string, body: Buffer): Multipart | nu
     else files.set(name, { filename, mime: /^content-type:\s*(\S+)/im.exec(head)?.[1] ?? '', bytes })
     from = next + LINE.length
   }
-  // It was cut off: the last separator is missing.
+  // The body was cut off: the last separator is missing.
   return null
 }

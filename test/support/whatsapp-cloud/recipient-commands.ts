@@ -2,14 +2,14 @@ import type { CallbackPlan, Simulator } from './simulator-types.ts'
 
 interface RecipientCommand {
   readonly recipient: string
-  /** For people. */
+  /** What happens, in words for people. */
   readonly happens: string
   readonly prepare: (simulator: Simulator, recipient: string) => void
 }
 
 const FAILS_LATER = '15550200008'
 
-/** What a recipient number makes the simulator do when it runs by itself. Every other one gets its message. */
+/** What each recipient number makes the simulator do when it runs on its own. All other numbers receive their message. */
 export const RECIPIENT_COMMANDS: readonly RecipientCommand[] = [
   {
     recipient: '15550200001',
@@ -58,5 +58,5 @@ export const RECIPIENT_COMMANDS: readonly RecipientCommand[] = [
   },
 ]
 
-/** The part of it that callbacks play. */
+/** Those of the commands that callbacks carry out. */
 export const FAILING_LATER: NonNullable<CallbackPlan['failLater']> = { code: 131026, to: FAILS_LATER }

@@ -1,67 +1,67 @@
-/** What `startSimulator` of simulator.ts returns. */
+/** The return value of `startSimulator` in simulator.ts. */
 export interface Simulator {
-  /** Base URL without a slash at the end: what NUNCIO_WHATSAPP_CLOUD_URL names. */
+  /** The base URL without a trailing slash: the value for NUNCIO_WHATSAPP_CLOUD_URL. */
   readonly url: string
-  /** Ends every connection, also those that hang, and stops calling back. Harmless twice. */
+  /** Closes every connection, hanging ones included, and stops the callbacks. Closing twice is harmless. */
   close(): Promise<void>
 
   addNumber(number: SimulatedNumber): void
-  /** Such as another access token, a quality, a number that is gone. */
+  /** Changes a number, for example its access token, its quality, or that it is gone. */
   changeNumber(phoneNumberId: string, change: Partial<SimulatedNumber>): void
   addTemplate(businessAccountId: string, template: SimulatedTemplate): void
 
-  /** What phones got, in the order in which the network took it. */
+  /** What phones received, in the order in which the network accepted it. */
   readonly sent: readonly SentMessage[]
-  /** What was uploaded, the oldest first; deleted and expired ones too. */
+  /** All uploads, the oldest first, including deleted and expired ones. */
   readonly uploads: readonly Upload[]
-  /** Every call, also the refused and the dropped ones. */
+  /** Every call, including refused and dropped ones. */
   readonly requests: readonly SeenRequest[]
-  /** How many calls of this kind have come and are not answered yet. */
+  /** How many calls of this kind are not answered yet. */
   underWay(kind: RequestKind): number
 
-  /** All windows are open until they are closed. */
+  /** All windows are open until a test closes them. */
   openWindow(to: string): void
-  /** `by-callback`: the call is answered with 200, and 131047 comes as a failed status. */
+  /** Closes a window. `by-callback`: a call is answered with 200, and 131047 follows as a failed status. */
   closeWindow(to: string, reported?: 'at-once' | 'by-callback'): void
 
-  /** Refuses with this code of the published table, in Meta's words. */
+  /** Refuses calls with this code of the published table, in Meta's words. */
   fail(refusal: Refusing): void
-  /** Ends the connection after the message was taken, before a byte of the answer. */
+  /** Breaks the connection after the message was accepted, before any byte of the answer. */
   dropAfterActing(share: FaultShare): void
-  /** Ends the connection once the request is there, before anything is done with it. */
+  /** Breaks the connection when the request has been read, before anything is done. */
   dropBefore(share: FaultShare): void
-  /** Any of the faults. They are tried in the order in which they were set. */
+  /** Sets any of the faults. They are tried in the order in which they were set. */
   fault(kind: FaultKind, share: FaultShare): void
-  /** Forgets all faults and refusals; windows stay as they are. */
+  /** Removes all faults and refusals. Windows stay as they are. */
   healAll(): void
 
-  /** From now on, for messages that are taken from now on. Replaces an earlier plan for the same numbers. */
+  /** Reports messages that are accepted from now on. Replaces an earlier plan for the same numbers. */
   deliverCallbacks(plan: CallbackPlan): void
-  /** Resolves when no callback waits for its delivery any more, by giving up too. */
+  /** Resolves when all callbacks were delivered or given up. */
   callbacksIdle(): Promise<void>
-  /** Asks the address as Meta does when a person enters it: true when it gave the challenge back. */
+  /** Calls the URL as Meta does when a person enters it. True if it returned the challenge. */
   verifyCallback(phoneNumberId: string, url: string): Promise<boolean>
-  /** The same, with the status that was answered. Rejects without an answer. */
+  /** The same, and also returns the status. Rejects without an answer. */
   challenge(phoneNumberId: string, url: string): Promise<{ readonly isRight: boolean; readonly status: number }>
-  /** Every delivery that was tried, with its answer. */
+  /** Every try of a delivery, with its answer. */
   readonly callbackTries: readonly CallbackTry[]
-  /** A message of a person to the number: opens the window and calls back. Resolves with its wamid. */
+  /** A person writes to the number: opens the window and calls back. Returns the wamid. */
   receive(inbound: { readonly phoneNumberId: string; readonly from: string; readonly text: string }): string
-  /** Calls back with a change of this field, such as phone_number_quality_update, of the number's business account. */
+  /** Calls back with a change of this field of the number's business account, for example phone_number_quality_update. */
   announce(phoneNumberId: string, field: string, value: Readonly<Record<string, unknown>>): void
 }
 
 export interface SimulatorOptions {
-  /** 0, which is the default: any free one. */
+  /** By default 0: any free port. */
   readonly port?: number
   readonly host?: string
-  /** Milliseconds since 1970: windows, media ids and rates go by it. The wall clock by default. */
+  /** Milliseconds since 1970, for windows, media ids and rates. By default the wall clock. */
   readonly now?: () => number
-  /** Draws shares, delays and orders. */
+  /** The seed for shares, delays and orders. */
   readonly seed?: number
-  /** Milliseconds before every answer. 0 by default. */
+  /** Milliseconds before every answer. By default 0. */
   readonly latencyMs?: number
-  /** Called for each call when it has ended, whatever became of it. */
+  /** Called when a call has ended, with any result. */
   readonly onRequest?: (request: SeenRequest) => void
   readonly onCallback?: (tried: CallbackTry) => void
 }
@@ -69,39 +69,39 @@ export interface SimulatorOptions {
 export interface SimulatedNumber {
   readonly phoneNumberId: string
   readonly businessAccountId: string
-  /** The sender number, digits with country code. */
+  /** The sender number: digits with the country code. */
   readonly number: string
   readonly accessToken: string
   readonly appSecret: string
   readonly verifyToken: string
-  /** 80 by default. */
+  /** By default 80. */
   readonly throughputPerSecond?: number
-  /** `Nuncio Test` by default. */
+  /** By default `Nuncio Test`. */
   readonly verifiedName?: string
-  /** GREEN by default. */
+  /** By default GREEN. */
   readonly quality?: 'GREEN' | 'YELLOW' | 'RED' | 'UNKNOWN'
-  /** CONNECTED by default; others refuse with 133010. */
+  /** By default CONNECTED. With the others, calls are refused with 133010. */
   readonly status?: 'CONNECTED' | 'DISCONNECTED' | 'FLAGGED' | 'RESTRICTED' | 'PENDING'
-  /** True: as if the number had been deleted. */
+  /** True: the number behaves as deleted. */
   readonly isGone?: boolean
 }
 
 export interface SimulatedTemplate {
   readonly name: string
-  /** Such as en_US. */
+  /** For example en_US. */
   readonly language: string
-  /** With {{1}}, {{2}}… for its parameters. */
+  /** Contains {{1}}, {{2}}… for its parameters. */
   readonly body: string
-  /** APPROVED by default. */
+  /** By default APPROVED. */
   readonly status?: 'APPROVED' | 'PENDING' | 'REJECTED' | 'PAUSED' | 'DISABLED'
-  /** UTILITY by default. */
+  /** By default UTILITY. */
   readonly category?: 'UTILITY' | 'MARKETING' | 'AUTHENTICATION'
-  /** No header by default. */
+  /** By default there is no header. */
   readonly header?: 'TEXT' | 'IMAGE' | 'DOCUMENT' | 'VIDEO' | 'LOCATION'
-  /** For a header of kind TEXT. */
+  /** The text of a header of kind TEXT. */
   readonly headerText?: string
   readonly footer?: string
-  /** Parameters with names, {{name}}, in place of numbers. */
+  /** Parameters have names, {{name}}, instead of numbers. */
   readonly hasNamedParameters?: boolean
 }
 
@@ -110,7 +110,7 @@ export interface SentMessage {
   readonly phoneNumberId: string
   /** The sender number. */
   readonly from: string
-  /** As it was given. */
+  /** As the request had it. */
   readonly to: string
   /** Digits only. */
   readonly waId: string
@@ -119,20 +119,20 @@ export interface SentMessage {
   readonly body: Readonly<Record<string, unknown>>
   /** The body as it came over the wire. */
   readonly raw: string
-  /** What the phone shows as text: a text, a caption, or a template with its parameters put in; null for none. */
+  /** The text that the phone shows: a text, a caption, or a template with its parameters filled in. Null if there is none. */
   readonly text: string | null
-  /** What the phone can open; null for none. */
+  /** What the phone can open; null if there is nothing. */
   readonly media: SentMedia | null
-  /** biz_opaque_callback_data; null without. */
+  /** biz_opaque_callback_data; null if it was not given. */
   readonly opaque: string | null
   readonly at: number
 }
 
 export interface SentMedia {
-  /** Null when it was named by a link. */
+  /** Null if the file was given by link. */
   readonly upload: Upload | null
   readonly link: string | null
-  /** Only of documents. */
+  /** Only for documents. */
   readonly filename: string | null
   readonly isVoice: boolean
 }
@@ -143,21 +143,21 @@ export interface Upload {
   readonly mime: string
   readonly filename: string
   readonly bytes: Buffer
-  /** Hexadecimal. */
+  /** As hexadecimal digits. */
   readonly sha256: string
   readonly at: number
 }
 
 export interface SeenRequest {
   readonly method: string
-  /** With its query, without what is secret. */
+  /** With its query, without secrets. */
   readonly path: string
   readonly kind: RequestKind
-  /** Digits of `to`; null where there is none. */
+  /** The digits of `to`; null if there is no `to`. */
   readonly waId: string | null
-  /** HTTP status of the answer; null when there was none. */
+  /** The HTTP status of the answer; null if there was none. */
   readonly status: number | null
-  /** Of the error; null without one. */
+  /** The code of the error; null if there was none. */
   readonly code: number | null
   readonly fault: FaultKind | null
   /** Whether something was sent or stored. */
@@ -189,25 +189,25 @@ export type FaultKind =
   | 'no-id'
   | 'slow'
 
-/** Which calls: all of the named kind and recipient, as often as `times` says, and each with the chance of `rate`. */
+/** Selects calls of this kind and to this recipient, at most `times` of them, each with the probability `rate`. */
 export interface FaultShare {
-  /** Any by default. Only calls that send have one. */
+  /** By default any recipient. Only calls that send have one. */
   readonly to?: string
   /** `messages` by default. */
   readonly on?: RequestKind
-  /** Without end by default. */
+  /** By default without limit. */
   readonly times?: number
-  /** From 0 to 1, by the seed. 1 by default. */
+  /** From 0 to 1, drawn from the seed. By default 1. */
   readonly rate?: number
-  /** For `slow`: 3,000 by default. */
+  /** Only for `slow`. By default 3,000. */
   readonly delayMs?: number
 }
 
 export interface Refusing extends FaultShare {
   readonly code: number
-  /** What Meta's table says for the code, by default. */
+  /** By default the status of Meta's table for this code. */
   readonly httpStatus?: number
-  /** `error_data.details`. */
+  /** The value of `error_data.details`. */
   readonly details?: string
 }
 
@@ -215,31 +215,31 @@ export type CallbackStatus = 'sent' | 'delivered' | 'read' | 'played'
 
 export interface CallbackPlan {
   readonly url: string
-  /** Only for these numbers; for all of them by default. */
+  /** The numbers that the plan applies to. By default all. */
   readonly phoneNumberIds?: readonly string[]
-  /** In this order; sent, delivered and read by default. */
+  /** In this order. By default sent, delivered and read. */
   readonly statuses?: readonly CallbackStatus[]
-  /** Milliseconds between them, or from the least to the most. 0 by default. */
+  /** Milliseconds between statuses: a fixed number or a range. By default 0. */
   readonly delayMs?: number | readonly [least: number, most: number]
-  /** Share of deliveries that come again, up to two more times. */
+  /** The share of deliveries that are repeated, up to two more times. */
   readonly repeat?: number
-  /** Delays that are drawn anew for each, so that `read` may overtake `sent`. */
+  /** Each status has its own delay, so that `read` may overtake `sent`. */
   readonly shuffle?: boolean
-  /** Share of statuses that never come. */
+  /** The share of statuses that never come. */
   readonly lose?: number
-  /** Most statuses in one body. 1 by default. */
+  /** The most statuses in one body. By default 1. */
   readonly batch?: number
-  /** Messages that are taken and fail later. */
+  /** Which messages are accepted and fail later. */
   readonly failLater?: Omit<Refusing, 'httpStatus' | 'on'>
-  /** Share of messages whose first status comes before the call is answered. */
+  /** The share of messages whose first status comes before the call is answered. */
   readonly beforeAnswer?: number
-  /** False: `biz_opaque_callback_data` is left out of failed statuses, as Meta does not promise it there. */
+  /** False: failed statuses lack `biz_opaque_callback_data`, which Meta does not promise for them. */
   readonly echoesOnFailed?: boolean
-  /** Milliseconds until a delivery that was not answered with 200 comes again; doubled each time. 500 by default. */
+  /** Milliseconds until a delivery that was not answered with 200 is repeated; doubled each time. By default 500. */
   readonly retryMs?: number
-  /** 7 days by default. */
+  /** By default 7 days. */
   readonly giveUpAfterMs?: number
-  /** With a wrong signature. */
+  /** Signs with a wrong signature. */
   readonly forgeSignature?: boolean
 }
 
@@ -247,7 +247,7 @@ export interface CallbackTry {
   readonly url: string
   readonly body: string
   readonly signature: string
-  /** Null when there was no answer. */
+  /** Null if there was no answer. */
   readonly status: number | null
   readonly tookMs: number
   /** 1 for the first try of a delivery. */

@@ -16,11 +16,11 @@ export const PNG = tinyPng()
 
 export interface World {
   readonly simulator: Simulator
-  /** Of the simulator; tests move it by hand. */
+  /** The simulator's clock. Tests move it by hand. */
   readonly clock: { ms: number }
 }
 
-/** A simulator with one number, for one test. */
+/** Starts a simulator with one number, for one test. */
 export async function openSimulator(options: SimulatorOptions = {}): Promise<World> {
   const clock = { ms: Date.UTC(2026, 10, 21, 12) }
   const simulator = await startSimulator({ now: () => clock.ms, ...options })

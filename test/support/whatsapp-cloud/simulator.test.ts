@@ -34,7 +34,7 @@ describe('faults of the simulated Cloud API', () => {
     if (answer !== 'none') assert.deepEqual(simulator.requests[0]?.fault, kind)
   })
 
-  it('meets only the given recipient, calls and share', async () => {
+  it('hit only the given recipient, calls and share', async () => {
     const { simulator } = await openSimulator({ seed: 5 })
     simulator.dropBefore({ to: '+491700000001' })
     simulator.dropBefore({ on: 'media', times: 1 })
@@ -55,7 +55,7 @@ describe('faults of the simulated Cloud API', () => {
     assert.ok(dropped > 8 && dropped < 32, `${dropped} of 40 were dropped`)
   })
 
-  it('refuses with any code of the published table, in the published form', async () => {
+  it('can refuse with any code of the published table, in the published form', async () => {
     const { simulator } = await openSimulator()
     simulator.fail({ code: 130429, times: 1 })
     simulator.fail({ code: 131031, times: 1, httpStatus: 400, details: 'Locked.' })
@@ -76,7 +76,7 @@ describe('faults of the simulated Cloud API', () => {
 })
 
 describe('callbacks of the simulated Cloud API', () => {
-  it('come with a signature over bytes that no other program would write again', async () => {
+  it('are signed over bytes that another JSON writer would not reproduce', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
     simulator.deliverCallbacks({ url: listener.url, statuses: ['sent'] })
@@ -93,7 +93,7 @@ describe('callbacks of the simulated Cloud API', () => {
     assert.deepEqual([status?.id, status?.biz_opaque_callback_data], [simulator.sent[0]?.wamid, 'é/1#1'])
   })
 
-  it('come again until they are answered with 200, each time with the same bytes', async () => {
+  it('are repeated until they are answered with 200, each time with the same bytes', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen([503, 500, 302])
     simulator.deliverCallbacks({ url: listener.url, statuses: ['delivered'], retryMs: 1 })
@@ -108,7 +108,7 @@ describe('callbacks of the simulated Cloud API', () => {
     assert.equal(new Set(listener.got.map(({ body }) => body)).size, 1)
   })
 
-  it('are lost, repeated, batched and out of order on request', async () => {
+  it('can be lost, repeated, batched and out of order', async () => {
     const { simulator } = await openSimulator({ seed: 3 })
     const listener = await listen()
     const plan = { url: listener.url, delayMs: [0, 30], batch: 5, repeat: 0.3, shuffle: true, lose: 0.2 } as const
@@ -126,7 +126,7 @@ describe('callbacks of the simulated Cloud API', () => {
     assert.ok(firstSeen.includes('read'), 'nothing was out of order')
   })
 
-  it('report failures later, and the first status before the call is answered', async () => {
+  it('can report failures later, and the first status before the call is answered', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
     simulator.closeWindow('+491700000001', 'by-callback')
@@ -155,7 +155,7 @@ describe('callbacks of the simulated Cloud API', () => {
     )
   })
 
-  it('carry what people write, and changes of the number', async () => {
+  it('report messages of people, and changes of the number', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
     simulator.deliverCallbacks({ url: listener.url })
@@ -174,7 +174,7 @@ describe('callbacks of the simulated Cloud API', () => {
     )
   })
 
-  it('are asked for with the challenge that the address must give back', async () => {
+  it('are set up with a challenge that the URL must return', async () => {
     const { simulator } = await openSimulator()
     const listener = await listen()
 
@@ -184,7 +184,7 @@ describe('callbacks of the simulated Cloud API', () => {
   })
 })
 
-// Only calls that hang wait for so long.
+// Only calls that hang take this long.
 const LONGEST_WAIT_MS = 3_000
 
 async function outcomeOf({ url }: Simulator, to: string): Promise<unknown> {
@@ -210,7 +210,7 @@ interface Got {
   readonly signature: string
 }
 
-/** Stands for our own callback address: answers with these, then with 200. */
+/** Stands for our own callback URL: answers with these statuses first, then with 200. */
 async function listen(answers: readonly number[] = []) {
   const got: Got[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse) => {

@@ -33,7 +33,7 @@ const ACTS_ANYWAY: readonly FaultKind[] = [
   'slow',
 ]
 
-/** A server on loopback that speaks the published Cloud API, for tests and for trying the service out. */
+/** Starts a server on loopback that speaks the published Cloud API, for tests and for trying the service out. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const simulator = new CloudSimulator(options)
   await simulator.listen()
@@ -66,7 +66,8 @@ class CloudSimulator implements Simulator {
   }
 
   async listen(): Promise<void> {
-    // Longer than any client keeps an idle connection, as large sites do: else calls would meet one that is being closed.
+    // As large sites do, keeps idle connections longer than any client. Otherwise calls would meet connections that are being
+    // closed.
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS
     this.#server.listen(this.#options.port ?? 0, this.#options.host ?? '127.0.0.1')
     await once(this.#server, 'listening')
@@ -229,12 +230,12 @@ class CloudSimulator implements Simulator {
   }
 }
 
-// What was refused was not taken, and a fault after acting is about what was.
+// A refused message was not accepted, so a fault after acceptance does not apply to it.
 function isMoot(fault: DrawnFault | null, answer: GraphAnswer | null): boolean {
   return fault !== null && fault.kind !== 'slow' && answer !== null && answer.status !== 200
 }
 
-/** Does to the connection what the fault says. Returns the status that the caller can have seen. */
+/** Applies the fault to the connection. Returns the status that the caller can have seen. */
 async function sendAnswer(
   response: ServerResponse,
   answer: GraphAnswer | null,
@@ -311,7 +312,7 @@ function kindOf({ method, url }: GraphCall): RequestKind {
   return url.pathname.endsWith('/media') ? 'media' : 'other'
 }
 
-// Faults need the recipient before anything is checked.
+// The faults need the recipient before anything is checked.
 function recipientOf(call: GraphCall): string | null {
   if (kindOf(call) !== 'messages') return null
   const to = /"to"\s*:\s*"([^"]*)"/.exec(call.body.toString())?.[1]

@@ -101,7 +101,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.equal(world.simulator.sent.length, 1)
   })
 
-  it('refuses other tokens, and numbers that are not theirs', async () => {
+  it('refuses wrong tokens, and tokens of another number', async () => {
     const { simulator } = world
     simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002', accessToken: 'token-of-another' })
     const path = `/v26.0/${NUMBER.phoneNumberId}/messages`
@@ -133,7 +133,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual([right.status, wrong.body.error?.code], [200, 100])
   })
 
-  it('refuses versions that have ended, or are not there yet', async () => {
+  it('refuses versions that have ended or do not exist yet', async () => {
     for (const version of ['v20.0', 'v27.0']) {
       const answer = await callGraph(world.simulator.url, `/${version}/${NUMBER.phoneNumberId}/messages`, {
         body: textTo(TO),
@@ -142,7 +142,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     }
   })
 
-  it('refuses media of another number, expired, deleted, or of another kind', async () => {
+  it('refuses media that belong to another number, have expired, were deleted, or are of another kind', async () => {
     const { simulator, clock } = world
     simulator.addNumber({ ...NUMBER, phoneNumberId: '1002', number: '15550001002' })
     const upload = async (of: string) => (await uploadTo(simulator.url, of, { bytes: PNG, mime: 'image/png' })).body.id
@@ -183,7 +183,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual(world.simulator.uploads, [])
   })
 
-  it('keeps what was uploaded and sent byte for byte', async () => {
+  it('keeps uploads and messages byte for byte', async () => {
     const { simulator } = world
     const { id } = (await uploadTo(simulator.url, NUMBER.phoneNumberId, { bytes: PNG, mime: 'image/png' })).body
     const caption = 'é 🙂 "\\ \n שלום'
@@ -198,7 +198,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual([body['mime_type'], body['file_size']], ['image/png', PNG.length])
   })
 
-  it('lets a burst of 45 to one person pass, then one in six seconds', async () => {
+  it('accepts a burst of 45 messages to one person, then one every six seconds', async () => {
     const { clock } = world
     const codeOf = async () => (await send(textTo(TO))).body.error?.code ?? 'taken'
     for (let sent = 0; sent < 45; sent += 1) assert.equal(await codeOf(), 'taken')
@@ -212,7 +212,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual([over, other, tooEarly, inTime], [131056, 200, 131056, 'taken'])
   })
 
-  it('lets a number send as many in a second as it may', async () => {
+  it('accepts as many messages in a second as the limit of the number allows', async () => {
     world.simulator.changeNumber(NUMBER.phoneNumberId, { throughputPerSecond: 20 })
     const codeOf = async (place: number) =>
       (await send(textTo(`+4917012345${String(place).padStart(2, '0')}`))).body.error?.code ?? 'taken'
@@ -225,7 +225,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual([over, later], [130429, 'taken'])
   })
 
-  it('lets only templates through a closed window', async () => {
+  it('accepts only templates when the window is closed', async () => {
     world.simulator.closeWindow(TO)
 
     const free = await send(textTo(TO))
@@ -236,7 +236,7 @@ describe('the simulated Cloud API is as strict as the published one', () => {
     assert.deepEqual([free.body.error?.code, approved.status, again.status], [131047, 200, 200])
   })
 
-  it('shows numbers, and templates page by page', async () => {
+  it('describes numbers, and lists templates page by page', async () => {
     const { url } = world.simulator
     const path = `/v26.0/${NUMBER.phoneNumberId}?fields=`
 

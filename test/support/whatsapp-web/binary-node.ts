@@ -1,4 +1,4 @@
-/** What both sides send inside their frames. Attributes are texts; content is bytes or other nodes. */
+/** The tree of nodes that both sides send in their frames. Attributes are texts; content is bytes or child nodes. */
 export interface BinaryNode {
   readonly tag: string
   readonly attrs: Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ export function childOf(node: BinaryNode | undefined, tag: string): BinaryNode |
   return childrenOf(node, tag)[0]
 }
 
-/** Empty when there is no such node. */
+/** Empty if there is no such node. */
 export function bytesOf(node: BinaryNode | undefined): Buffer {
   const content = node?.content
   return content === undefined || Array.isArray(content) ? Buffer.alloc(0) : Buffer.from(content as Uint8Array)
@@ -44,7 +44,7 @@ export function secondsNow(): string {
   return String(Math.floor(Date.now() / 1000))
 }
 
-/** The answer to a query. */
+/** The answer that says that a query succeeded. */
 export function resultOf(query: BinaryNode, content?: readonly BinaryNode[]): BinaryNode {
   return { tag: 'iq', attrs: { from: SERVER, type: 'result', id: query.attrs['id'] ?? '' }, content }
 }

@@ -45,13 +45,13 @@ const TICK_MS = 10
 const LIMIT = { deadlineMs: 60_000, everyMs: 20 }
 const STOPS_WITHIN_MS = 5_000
 
-/** Workers with the channel on one database, against the simulator. Time goes on by itself, and can be made to go faster. */
+/** Workers with the channel on one database, against the simulator. Time passes by itself, and tests can skip some of it. */
 export class ChannelWorld {
   readonly storage: StorageWorld
   readonly events: JournalEvent[] = []
-  /** Of connections that are linked from now on. */
+  /** The settings of connections that are linked from now on. */
   settings: Readonly<Record<string, unknown>> = {}
-  /** What the owner of the phone is called; null: not known yet. */
+  /** The profile name of the phone's owner; null: not known yet. */
   ownName: string | null = null
   readonly #simulator: Simulator
   readonly #workers: RunningWorker[] = []
@@ -70,7 +70,7 @@ export class ChannelWorld {
     return new EncryptedSessionStore({ rows: this.storage.sessions, secrets: testSecrets() })
   }
 
-  /** A connection whose phone has linked this installation, with a first message in its lane. */
+  /** Adds a connection that a phone has linked, with a first message in its lane. */
   async link(number: string, text: string, to: string): Promise<Linked> {
     const { storage } = this
     const sender = await this.#addSender(number)
@@ -90,7 +90,7 @@ export class ChannelWorld {
     return { sender, messageId, state: client.state }
   }
 
-  /** A connection that no phone has linked yet. */
+  /** Adds a connection that no phone has linked yet. */
   addSender(number: string): Promise<Sender> {
     return this.#addSender(number)
   }
@@ -104,7 +104,7 @@ export class ChannelWorld {
     return new WatchedRequest(requests, { of, id: requestId, secrets: testSecrets(), notify: () => this.notify(id) })
   }
 
-  /** As a notification of the database would. */
+  /** Notifies the workers, as the database would. */
   notify(connectionId: ConnectionId): void {
     for (const { dispatcher } of this.#workers) dispatcher.change([connectionId])
   }
@@ -117,7 +117,7 @@ export class ChannelWorld {
     return accept(this.storage, sender, { text, to })
   }
 
-  /** A message with an attachment that is in the spool already. */
+  /** Accepts a message whose attachment is already in the spool. */
   async acceptFile(sender: Sender, content: Omit<MediaContent, 'url'>, given: GivenFile): Promise<MessageId> {
     const { storage } = this
     const url = 'https://files.example/file'
@@ -195,7 +195,7 @@ export class ChannelWorld {
     return message.reason ?? laneWait?.reason ?? null
   }
 
-  /** For how long the message still waits; below 0: for nothing with an end. */
+  /** How much longer the message waits. Negative: there is no time at which its wait ends. */
   async waitsForMs(id: MessageId): Promise<number> {
     const { laneWait } = await this.storage.administration.explainMessage(id)
     return (laneWait?.until ?? 0) - this.storage.clock.now()
@@ -209,7 +209,7 @@ export class ChannelWorld {
     await this.storage.blockLists.block(accountId, { numbers: [number], reason: null }, 'test')
   }
 
-  /** An attempt of the message was refused for this reason. */
+  /** Waits until the message, or its lane, waits for this reason. */
   waitsFor(id: MessageId, reason: string): Promise<true> {
     return waitUntil(`the message waits for ${reason}`, async () => (await this.reasonOf(id)) === reason, LIMIT)
   }
@@ -225,7 +225,7 @@ export class ChannelWorld {
     )
   }
 
-  /** Lets time jump. */
+  /** Skips this much time. */
   skip(ms: number): void {
     this.#skippedMs += ms
   }
@@ -264,7 +264,7 @@ export class ChannelWorld {
   }
 }
 
-/** Closed when the test has ended. */
+/** Opens a world that is closed after the test. */
 export async function openChannelWorld(
   simulator: Simulator,
   newWorld: NewWorld = newSqliteWorld,
@@ -278,7 +278,7 @@ interface ChannelGiven {
   readonly memory?: ChannelState
   readonly clock?: Clock
   readonly guarded?: GuardedCall
-  /** Where its library is installed. */
+  /** The folder in which the channel's library is installed. */
   readonly folder?: string
 }
 
@@ -290,9 +290,9 @@ interface GivenFile {
 
 interface Linked {
   readonly sender: Sender
-  /** Of the first message. */
+  /** The id of the first message. */
   readonly messageId: MessageId
-  /** With which the same device can log in elsewhere. */
+  /** The state with which the same device can log in elsewhere. */
   readonly state: ClientState
 }
 

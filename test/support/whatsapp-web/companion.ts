@@ -4,7 +4,7 @@ import type { LinkedDevice, Phone } from './phone.ts'
 
 const KEY_TYPE = Buffer.from([5])
 
-/** A device that only has to be thought of: it has keys, but reads nothing. */
+/** A further device that senders must encrypt for. It has keys and reads nothing. */
 export function newCompanion(library: WhatsAppLibrary, id: number): LinkedDevice {
   const [identity, signed, noise] = [0, 0, 0].map(() => library.Curve.generateKeyPair())
   if (!identity || !signed || !noise) throw new Error('keys are missing')
@@ -41,7 +41,7 @@ export function deviceNotification(
   }
 }
 
-/** Brings a device the token of someone who trusts its number. */
+/** Brings a device the token of a person who trusts its number. */
 export function tokenNotification(
   from: string,
   { id, token }: { readonly id: string; readonly token: Buffer },

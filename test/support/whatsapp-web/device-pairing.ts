@@ -9,7 +9,7 @@ import { isSignedBy } from './xeddsa.ts'
 const CODES = 6
 const LINK = 'https://wa.me/settings/linked_devices#'
 const KEY_TYPE = Buffer.from([5])
-// The browsers and systems that a phone knows; of others it takes no code.
+// The browsers and systems that a phone knows. It accepts no code from others.
 const PLATFORM = /^(?:Chrome|Edge|Firefox|Opera|Safari) \((?:Mac OS|Ubuntu|Windows)\)$/
 
 /** A code that a device asked for, to be typed into the phone. */
@@ -23,13 +23,13 @@ interface CodeRequest {
 
 /** Links devices to phones, by a QR code or by a code that is typed. */
 export class DevicePairing {
-  /** The server answers that it does not give out a code. */
+  /** The server refuses to give out a code. */
   isCodeRefused = false
-  /** The first code that a device shows cannot be scanned: the device is notified, and must show one with another secret. */
+  /** The first code that a device shows cannot be scanned. The device is notified, and must show a code with another secret. */
   needsNewSecret = false
-  /** Called when a phone finds out that another code was typed into it than the device shows. It may be typed again. */
+  /** Called when a phone notices that the typed code is not the one that the device shows. The owner may type again. */
   onMistyped: () => void = () => {}
-  /** Called when a phone has accepted a device, which is then to sign. */
+  /** Called when a phone has accepted a device, which must then sign. */
   onAccept: () => void = () => {}
   /** Called when a device has been linked. */
   onFinish: (phone: Phone, deviceId: number) => void = () => {}
@@ -40,7 +40,7 @@ export class DevicePairing {
     this.#simulator = simulator
   }
 
-  /** A device without a login is offered codes. */
+  /** Offers codes to a device that connects without a login. */
   begin(line: Line, noise: Buffer, { devicePairingData }: ClientPayload): void {
     if (!devicePairingData) {
       this.#simulator.complain('a login names neither a device nor what to link')
@@ -62,7 +62,7 @@ export class DevicePairing {
     })
   }
 
-  /** The owner of a number scans what a device shows. */
+  /** The owner of a number scans the code that a device shows. */
   scan(number: string, qr: string): void {
     if (!qr.startsWith(LINK)) throw new Error('the code does not begin with the link')
     const [ref = '', noise = '', identity = '', advSecret = ''] = qr.slice(LINK.length).split(',')
@@ -91,7 +91,7 @@ export class DevicePairing {
     ])
   }
 
-  /** The owner of a number opens the page on the phone into which the code is typed: nothing was typed yet. */
+  /** The owner of a number opens the page for typing a code on the phone, and has not typed anything yet. */
   openCodePage(number: string): void {
     const request = this.#codeRequestFor(number)
     this.#hello(request, [element('link_code_pairing_ref', Buffer.from(request.ref))])
@@ -108,13 +108,13 @@ export class DevicePairing {
     line.send(notification('link_code_companion_reg', this.#simulator.nextId(), hello))
   }
 
-  /** Notifies the device that shows a code that its secret is not valid any more. */
+  /** Notifies the device that shows a code that its secret is no longer valid. */
   refreshSecret(): void {
     const line = [...this.#simulator.lines].find(({ waiting }) => waiting !== null)
     if (line) this.#notifyOfRefresh(line)
   }
 
-  /** An ack of a device that is not linked yet. */
+  /** Takes an ack from a device that is not linked yet. */
   acknowledge({ waiting }: Line, { id, type }: BinaryNode['attrs']): void {
     if (waiting?.refresh && waiting.refresh.id === id && type === 'companion_reg_refresh')
       waiting.refresh.isAcknowledged = true
@@ -140,13 +140,13 @@ export class DevicePairing {
     line.send(resultOf(query, [answer]))
   }
 
-  /** The device does not sign, so it is not linked. */
+  /** The device refuses to sign, so it is not linked. */
   refuse(line: Line): void {
     delete line.waiting?.accepted
     line.terminate()
   }
 
-  /** The device has signed, so it is linked, and must log in anew. */
+  /** The device has signed, so it is linked and must log in again. */
   finish(line: Line, result: BinaryNode): void {
     const { waiting } = line
     const accepted = waiting?.accepted

@@ -9,10 +9,10 @@ interface Ended {
   readonly message: string | undefined
 }
 
-/** What a client keeps over restarts, as texts, so that a copy is what a crash would leave. */
+/** What a client keeps over restarts. It is kept as text, so a copy is what a crash would leave. */
 export class ClientState {
   readonly rows: Map<string, string>
-  /** Time until a write is there. */
+  /** How long each write of keys takes. */
   delayMs = 0
   readonly #library: WhatsAppLibrary
 
@@ -25,7 +25,7 @@ export class ClientState {
     return new ClientState(this.#library, this.rows)
   }
 
-  /** The ids of all keys of a kind. */
+  /** The ids of all stored keys of a kind. */
   idsOf(kind: string): readonly string[] {
     return [...this.rows.keys()].filter((row) => row.startsWith(`${kind}/`))
   }
@@ -60,7 +60,7 @@ export class ClientState {
   }
 }
 
-/** Where a simulator is, and the library that trusts it. */
+/** The URL of a simulator, and the library that trusts it. */
 type SimulatorAddress = Pick<Simulator, 'library' | 'url'>
 
 /** The library, connected to the simulator, with the options that the channel gives it. */
@@ -72,7 +72,7 @@ export class LibraryClient {
   readonly receipts: BinaryNode[] = []
   readonly acks: BinaryNode[] = []
   readonly opened: Promise<void>
-  /** What waited at the server has come. */
+  /** Resolves once everything that waited at the server has been received. */
   readonly ready: Promise<void>
   readonly ended: Promise<Ended>
   readonly #codes: string[] = []

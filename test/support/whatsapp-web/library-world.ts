@@ -9,7 +9,7 @@ import { Simulator } from './simulator.ts'
 export const RECIPIENT = '15551234567'
 export const TO = `${RECIPIENT}@s.whatsapp.net`
 
-/** One of the library's listeners rejects, and nothing of it handles that. */
+/** A node on which one of the library's listeners rejects, and the library does not handle the rejection. */
 export const BREAKS_THE_LIBRARY: BinaryNode = {
   tag: 'iq',
   attrs: { id: 'broken', type: 'set', from: 's.whatsapp.net' },
@@ -19,7 +19,7 @@ export const BREAKS_THE_LIBRARY: BinaryNode = {
 export let simulator: Simulator
 let lastNumber = 15_550_001_000
 
-/** Starts a simulator for the tests of the suite, whose certificates the library accepts. Each test ends without complaints. */
+/** Starts a simulator for the tests of the suite. The library accepts its certificates. Each test must end without complaints. */
 export function openSimulator(): void {
   beforeAll(async () => {
     // libsignal prints whole sessions with their keys.
@@ -56,7 +56,7 @@ export function newNumber(): string {
   return String(lastNumber)
 }
 
-/** A client that asks for no token, as the channel sees to it. */
+/** A client that does not ask for tokens, like the channel's. */
 export async function linked(number: string, options: object = {}): Promise<LibraryClient> {
   const client = await LibraryClient.link(simulator, number, options)
   await noteToken(client)
@@ -82,7 +82,7 @@ export function relay(
   return client.socket.relayMessage(to, content, { messageId: wireId(client, name), additionalNodes })
 }
 
-/** Resolves with the ack. */
+/** Sends a message. Resolves with the ack. */
 export async function send(client: LibraryClient, name: string, sent: Sent = {}): Promise<BinaryNode> {
   const id = wireId(client, name)
   await relay(client, name, sent)
@@ -99,7 +99,7 @@ export async function end(client: LibraryClient): Promise<void> {
   await client.ended
 }
 
-/** A cache of devices, as the channel keeps it: until it is emptied. */
+/** A cache of devices like the channel's: it keeps entries until it is emptied. */
 export function deviceCache() {
   const entries = new Map<string, unknown>()
   return {

@@ -6,10 +6,10 @@ import type { MediaHosts } from '../../../src/channels/whatsapp-web/thread/messa
 import type { BinaryNode } from './binary-node.ts'
 import type { KeyPair } from './noise-responder.ts'
 
-/** What the design of the channel rests on is proven for this version alone. */
+/** The tests prove the assumptions of the channel for this version only. */
 export const LIBRARY = { name: 'baileys', version: '7.0.0-rc14' } as const
 
-/** Where the bootstrap of the tests installs it. */
+/** The folder in which the set-up of the tests installs it. */
 export const LIBRARY_FOLDER = join(ROOT, 'node_modules/.setup/whatsapp-web')
 
 /** A message type of Protocol Buffers. */
@@ -25,7 +25,7 @@ export interface ClientPayload {
   readonly devicePairingData?: PairingData | null
 }
 
-/** What a device that is not linked yet says of itself. */
+/** What a device that is not linked yet sends about itself. */
 export interface PairingData {
   readonly eRegid: Uint8Array
   readonly eIdent: Uint8Array
@@ -41,7 +41,7 @@ interface SignedDeviceIdentity {
   readonly deviceSignature?: Uint8Array
 }
 
-/** A file of a message: where it lies, and what opens it. */
+/** A file of a message: where it is, and the key that decrypts it. */
 export interface AttachmentProto {
   readonly directPath: string
   readonly mediaKey: Uint8Array
@@ -57,7 +57,7 @@ export interface AttachmentProto {
   readonly jpegThumbnail?: Uint8Array | null
 }
 
-/** As a recipient reads it. */
+/** A message as a recipient reads it. */
 export interface MessageProto {
   readonly imageMessage?: AttachmentProto | null
   readonly videoMessage?: AttachmentProto | null
@@ -76,7 +76,7 @@ export interface SignalRepository {
 
 type KeyEntries = Readonly<Record<string, unknown>>
 
-/** Where the library keeps keys. `null` deletes. */
+/** Where the library stores keys. `null` deletes one. */
 export interface KeyStore {
   get(kind: string, ids: readonly string[]): Promise<Record<string, unknown>>
   set(entries: Readonly<Record<string, KeyEntries>>): Promise<void>
@@ -142,7 +142,7 @@ export interface Socket {
   end(error: Error | undefined): Promise<void>
 }
 
-/** What the tests use of the library. It brings types of its own, but only where it is installed. */
+/** The parts of the library that tests use. Its own types are only there where it is installed. */
 export interface WhatsAppLibrary {
   makeWASocket(options: object): Socket
   initAuthCreds(): Credentials
@@ -163,7 +163,7 @@ export interface WhatsAppLibrary {
     verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
   }
   readonly DEFAULT_CONNECTION_CONFIG: { readonly makeSignalRepository: MakeSignalRepository }
-  /** The root of the certificates; tests of the simulator set it to the simulator's. */
+  /** The root of the certificates. Tests set it to the simulator's. */
   readonly WA_CERT_DETAILS: { PUBLIC_KEY: Uint8Array }
   readonly proto: {
     readonly HandshakeMessage: Codec<{
@@ -204,7 +204,7 @@ export interface WebSocket {
   terminate(): void
 }
 
-/** For the name of a test that is skipped; null when the library is there. */
+/** The reason in the name of a skipped test; null if the library is installed. */
 export function whyNoLibrary(): string | null {
   return existsSync(join(LIBRARY_FOLDER, 'node_modules/.package-lock.json'))
     ? null
@@ -215,12 +215,12 @@ export async function loadLibrary(): Promise<WhatsAppLibrary> {
   return (await import(locate('baileys/lib/index.js'))) as WhatsAppLibrary
 }
 
-/** The one that the library itself uses. */
+/** Loads the WebSocket package that the library itself uses. */
 export async function loadWebSockets(): Promise<WebSocketLibrary> {
   return (await import(locate('ws/wrapper.mjs'))) as WebSocketLibrary
 }
 
-/** The version that is installed. */
+/** The installed version. */
 export function installedVersion(): string {
   const text = readFileSync(join(LIBRARY_FOLDER, 'node_modules', LIBRARY.name, 'package.json'), 'utf8')
   return (JSON.parse(text) as { readonly version: string }).version

@@ -6,18 +6,18 @@ import type { LinkedDevice, Phone } from './phone.ts'
 
 const OPEN = 1
 const LENGTH_BYTES = 3
-// `ED 00 01`, and the length of what follows.
+// `ED 00 01`, and the length of the rest.
 const ROUTING_BYTES = 7
 
 /** A device that waits to be linked. */
 export interface WaitingDevice extends PairingData {
   readonly noise: Buffer
   readonly refs: readonly string[]
-  /** Once it was notified that its secret is not valid any more. */
+  /** Set once the device was notified that its secret is no longer valid. */
   refresh?: { readonly id: string; isAcknowledged: boolean }
-  /** The secret with which a phone could not link it. */
+  /** The secret of the code that a phone could not scan. */
   refusedSecret?: string
-  /** Once a phone has accepted it. */
+  /** Set once a phone has accepted the device. */
   accepted?: { readonly phone: Phone; readonly id: number; readonly details: Buffer }
 }
 
@@ -31,15 +31,15 @@ interface LineParts {
   readonly onBroken: (line: Line, error: unknown) => void
 }
 
-/** One connection of a client, from the first byte on. */
+/** One connection of a client. */
 export class Line {
-  /** Who is logged in. */
+  /** The device that has logged in. */
   login: { readonly phone: Phone; readonly device: LinkedDevice } | null = null
   waiting: WaitingDevice | null = null
   /** The routing information with which the client began. */
   routing: Buffer | null = null
   isReplaced = false
-  /** Time between two frames that it sends. */
+  /** The pause between two frames that the server sends. */
   gapMs = 0
   readonly #parts: LineParts
   readonly #noise: NoiseResponder
@@ -48,7 +48,7 @@ export class Line {
   #isFrozen = false
   #isEnded = false
   #cut: 'no' | 'next' | 'done' = 'no'
-  /** Ends when all frames have left; null: nothing waits. */
+  /** Resolves when all frames were sent; null: none waits. */
   #leaving: Promise<void> | null = null
   #stage: 'hello' | 'finish' | 'open' = 'hello'
 
@@ -61,14 +61,14 @@ export class Line {
     })
   }
 
-  /** Nothing is read or answered any more, as if the peer had died. */
+  /** While true, nothing is read or answered, as if the server had died. */
   get isFrozen(): boolean {
     return this.#isFrozen
   }
 
   set isFrozen(isFrozen: boolean) {
     this.#isFrozen = isFrozen
-    // Else the WebSocket itself would still answer that it closes.
+    // Otherwise the WebSocket itself would still answer a close.
     if (isFrozen) this.#parts.socket.pause()
     else this.#parts.socket.resume()
   }
@@ -87,18 +87,18 @@ export class Line {
     })
   }
 
-  /** The next frame is cut in its middle, and the connection ends. */
+  /** Cuts the next frame in half and ends the connection. */
   cutNextFrame(): void {
     this.#cut = 'next'
   }
 
   terminate(): void {
-    // What is still on its way is lost.
+    // Frames that still wait are lost.
     this.#isEnded = true
     this.#parts.socket.terminate()
   }
 
-  /** Sends a last node, and ends the connection once it has left. */
+  /** Sends a last node, and ends the connection when it was sent. */
   endWith(node: BinaryNode): void {
     this.send(node)
     void (this.#leaving ?? Promise.resolve()).then(() => sleep(20)).then(() => this.terminate())

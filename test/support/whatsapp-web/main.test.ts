@@ -31,7 +31,7 @@ class Run {
     this.#process.stdin?.write(`${line}\n`)
   }
 
-  /** Resolves with what it has said that fits. */
+  /** Resolves with the match in its output. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     await waitUntil(`the simulator says ${pattern.source}`, async () => pattern.test(this.stdout), {
       deadlineMs: 20_000,
@@ -52,7 +52,7 @@ class Run {
 }
 
 describe.skipIf(REASON)(`the command line of the simulator of WhatsApp Web${skipNote(REASON)}`, () => {
-  it('prints the settings, with which a number is linked and sends', async () => {
+  it('prints settings with which a number can be linked and sends', async () => {
     const run = new Run('--port', '0')
     const [, url = '', key = ''] = await run.says(/^NUNCIO_WHATSAPP_WEB_URL="(ws:\S+)#(\S+)"$/m)
     const [, authority = ''] = await run.says(/^export NODE_EXTRA_CA_CERTS=(\S+)$/m)
@@ -77,7 +77,7 @@ describe.skipIf(REASON)(`the command line of the simulator of WhatsApp Web${skip
     assert.deepEqual([isThere, existsSync(authority)], [true, false])
   })
 
-  it('says what a line that was typed in lacks', async () => {
+  it('reports what is missing in a typed line', async () => {
     const run = new Run('--port', '0')
     run.type('scan me')
     await run.says(/Type: scan <number> <text>, type <number> <code>, unlink <number>, cut <number>, or lock <number>/)

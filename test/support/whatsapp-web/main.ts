@@ -32,7 +32,7 @@ const COMMANDS = 'scan <number> <text>, type <number> <code>, unlink <number>, c
 
 interface RecipientCommand {
   readonly recipient: string
-  /** For people. */
+  /** What happens, in words for people. */
   readonly happens: string
   readonly prepare: (simulator: Simulator, recipient: string) => void
 }
@@ -118,7 +118,7 @@ async function simulate(port: number): Promise<void> {
     process.once(signal, () => {
       clearInterval(complaints)
       input.close()
-      // Whatever it is: a terminal, a pipe, or a file such as /dev/null, which knows no `unref`.
+      // Standard input may be a terminal, a pipe, or a file such as /dev/null, which has no `unref`.
       process.stdin.destroy()
       rmSync(folder, { recursive: true, force: true })
       void simulator.close()
@@ -184,7 +184,7 @@ function cut(simulator: Simulator, number: string): void {
   line.terminate()
 }
 
-// Neither texts nor whole numbers: what is printed on a screen is soon on another one.
+// Prints neither texts nor whole numbers: what is on a screen is soon on another one.
 function shortened(number: string): string {
   return `…${number.slice(-4)}`
 }

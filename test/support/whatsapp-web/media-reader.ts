@@ -16,7 +16,7 @@ const KINDS = [
   ['document', 'Document', 'documentMessage'],
 ] as const
 
-/** Downloads and decrypts the file of a message, as a phone does; null when it has none. Throws when it cannot be opened. */
+/** Downloads and decrypts the file of a message, as a phone does. Null if it has none. Throws if the file cannot be opened. */
 export function openFile(message: MessageProto, download: (directPath: string) => Buffer | null): ReceivedFile | null {
   for (const [type, words, field] of KINDS) {
     const attachment = message[field]

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { makeCertificate } from '../media-world/certificates.ts'
 
-/** What happens to an upload: `drop` ends the connection while it is read, `stall` never answers it, a number is the status. */
+/** What happens to an upload. `drop`: the connection ends while it is read. `stall`: there is no answer. A number: the status. */
 type UploadFault = 'drop' | 'stall' | number
 
 const UPLOAD_PATH = /^\/mms\/(image|video|audio|document)\/([\w-]{43})$/
@@ -14,15 +14,15 @@ const BLOCK_BYTES = 16
 const MAC_BYTES = 10
 const MOST_BYTES = 104_857_600
 
-/** Where devices upload files, and phones download them. It checks every upload. */
+/** The server to which devices upload files and from which phones download them. It checks every upload. */
 export class MediaServer {
-  /** PEM of the authority that its certificate is from, which is the certificate itself. */
+  /** The certificate of its authority as PEM. It is self-signed, so it is its own authority. */
   readonly authority: string
-  /** The types of the files that came, such as `image`. */
+  /** The types of the received files, such as `image`. */
   readonly uploads: string[] = []
-  /** The longest upload that it says it takes. */
+  /** The largest upload that it announces. */
   mostBytes = MOST_BYTES
-  /** Called when an upload has come that will not be answered. */
+  /** Called when an upload was received that will not be answered. */
   onStalled: () => void = () => {}
   readonly #complain: (problem: string) => void
   readonly #https: Server
@@ -46,7 +46,7 @@ export class MediaServer {
     })
   }
 
-  /** The hosts for files, as devices receive them. */
+  /** The hosts for files, as the server describes them to devices. */
   get description() {
     const host = { hostname: this.#hostname, maxContentLengthBytes: String(this.mostBytes) }
     return {
@@ -56,17 +56,17 @@ export class MediaServer {
     }
   }
 
-  /** For the next uploads, one each. */
+  /** Sets the faults of the next uploads, one each. */
   failNext(...faults: readonly UploadFault[]): void {
     this.#faults.push(...faults)
   }
 
-  /** Uploads with the token that it gave out so far are refused. */
+  /** From now on refuses uploads with the tokens given out so far. */
   expireToken(): void {
     this.#tokens += 1
   }
 
-  /** The encrypted file, as a phone downloads it; null when there is none. */
+  /** The encrypted file that a phone downloads; null if there is none. */
   download(directPath: string): Buffer | null {
     return this.#files.get(directPath) ?? null
   }

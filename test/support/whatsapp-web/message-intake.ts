@@ -8,9 +8,9 @@ import type { Simulator } from './simulator.ts'
 import { isSignedBy } from './xeddsa.ts'
 
 /**
- * What happens to a message: `drop-before` ends the line before it is taken, `drop-after` once it is, `take-silently` takes it
- * without an ack, `lose-silently` does neither, `unreadable` takes it, but the recipient's phone cannot read it, `stallMs` takes it
- * only after this time.
+ * What happens to a message. `drop-before` and `drop-after` end the line before or after the message is accepted. `take-silently`
+ * accepts it and sends no ack. `lose-silently` does neither. `unreadable` accepts it, but the recipient's phone cannot read it.
+ * `stallMs` accepts it only after this time.
  */
 type MessageFault =
   | 'drop-before'
@@ -23,9 +23,9 @@ type MessageFault =
 
 const TAKEN: ReadonlySet<MessageFault> = new Set(['drop-after', 'take-silently', 'unreadable'])
 
-/** It is for other devices than the recipient has. */
+/** The code of a message that is encrypted for other devices than the recipient has. */
 const WRONG_DEVICES = '479'
-/** Writing to people who do not know the number is locked. */
+/** The code of a message to a person who does not know the sender, while such messages are locked. */
 const FIRST_CONTACT_LOCKED = '463'
 
 export interface SentMessage {
@@ -33,38 +33,38 @@ export interface SentMessage {
   /** The number of the sender. */
   readonly from: string
   readonly to: string
-  /** The devices that it was encrypted for. */
+  /** The devices that the message is encrypted for. */
   readonly devices: readonly string[]
   readonly tags: readonly string[]
   /** Whether it reached the phones. */
   readonly isTaken: boolean
-  /** When it came, by the wall clock. */
+  /** When it was received, by the wall clock. */
   readonly at: number
 }
 
 type Sender = NonNullable<Line['login']>
 
-/** Takes messages, checks them, brings them to phones, and sends acks and receipts. */
+/** Receives messages, checks them, delivers them to phones, and sends acks and receipts. */
 export class MessageIntake {
-  /** All that came, also what was not taken. */
+  /** All received messages, including those not accepted. */
   readonly sent: SentMessage[] = []
-  /** The ids of messages that came again with the same content. */
+  /** The ids of messages that were received again with the same content. */
   readonly repeats: string[] = []
-  /** Called as soon as a message has come. */
+  /** Called as soon as a message is received. */
   onMessage: () => void = () => {}
-  /** What happens to a message for which nothing else was decided; null: nothing. Not asked for what is sent again to one device. */
+  /** Chooses the fault of a message for which no other was set; null: none. Not called for a repeat to one device. */
   chooseFault: () => MessageFault | null = () => null
-  /** Called with each message, after it was decided what happens to it. */
+  /** Called with each message after its fault was chosen. */
   onSent: (message: SentMessage) => void = () => {}
-  /** Called when a recipient has decrypted a message, and its file if it has one. */
+  /** Called when a recipient has decrypted a message and its file, if it has one. */
   onRead: (recipient: Phone, file: ReceivedFile | null) => void = () => {}
   readonly receiptDesk: ReceiptDesk
-  /** Until when numbers may not write to people who do not know them. */
+  /** Until when each number may not write to people who do not know it. */
   readonly lockedUntil = new Map<string, Date>()
   readonly #simulator: Simulator
   readonly #faults = new Map<string, MessageFault[]>()
   readonly #faultsOfRecipients = new Map<string, { readonly fault: MessageFault; readonly isOnce: boolean }>()
-  /** Pairs of sender and recipient. */
+  /** Pairs of sender and recipient that have exchanged messages. */
   readonly #acquainted = new Set<string>()
 
   constructor(simulator: Simulator) {
@@ -82,12 +82,12 @@ export class MessageIntake {
     this.receiptDesk.level = level
   }
 
-  /** For the next messages of a sender, one each. */
+  /** Sets the faults of the next messages from a sender, one each. */
   failNext(number: string, ...faults: readonly MessageFault[]): void {
     this.#faults.set(number, [...(this.#faults.get(number) ?? []), ...faults])
   }
 
-  /** For every message to a recipient, or with `isOnce` for the next; null ends it. */
+  /** Sets the fault of every message to a recipient, or with `isOnce` of the next one. Null removes it. */
   failTo(recipient: string, fault: MessageFault | null, { isOnce = false } = {}): void {
     if (fault) this.#faultsOfRecipients.set(recipient, { fault, isOnce })
     else this.#faultsOfRecipients.delete(recipient)
@@ -121,7 +121,7 @@ export class MessageIntake {
     const acknowledge = (error: object) =>
       line.send({ tag: 'ack', attrs: { id, from: to, class: 'message', t: secondsNow(), ...error } })
     if (isStalled) {
-      // The line goes on meanwhile.
+      // The line continues meanwhile.
       void sleep(fault.stallMs)
         .then(() => this.#bring(sender, node, { sealed, isReadable: true }))
         .then(() => acknowledge(problem))
@@ -131,7 +131,7 @@ export class MessageIntake {
     if (fault === 'drop-before' || fault === 'drop-after') return line.terminate()
     if (fault === 'take-silently' || fault === 'lose-silently') return
     const isRefused = typeof fault === 'object' && fault !== null
-    // Then it asks for their keys again.
+    // The client will fetch the keys of these devices again.
     if (isRefused && fault.refuse === WRONG_DEVICES)
       for (const jid of devices) this.#simulator.queries.forgetSession(sender, jid)
     acknowledge(fault === null || fault === 'unreadable' ? problem : { error: fault.refuse })
@@ -156,7 +156,7 @@ export class MessageIntake {
   ): Promise<void> {
     for (const { jid, enc } of sealed) {
       const phone = this.#simulator.findPhone(jid)
-      // Other linked devices are not simulated: they only have to be thought of.
+      // Further linked devices are not simulated. Senders must only encrypt for them.
       if (!phone || /:\d+@/.test(jid)) continue
       const user = jid.endsWith('@lid') ? sender.phone.lidUser : sender.phone.number
       const from = `${user}:${sender.device.id}@${jid.endsWith('@lid') ? 'lid' : SERVER}`
@@ -178,7 +178,7 @@ export class MessageIntake {
     return this.#openFile(phone, id, stanzaType)
   }
 
-  /** The same id must stand for the same message for ever, because phones show it once. */
+  /** An id must always stand for the same message, because phones show each id once. */
   #compare(phone: Phone, id: string): void {
     const [first, ...others] = phone.inbox.filter((received) => received.id === id)
     const last = others.at(-1)
@@ -203,7 +203,7 @@ export class MessageIntake {
     }
   }
 
-  /** False when devices were left out. */
+  /** Checks a message. False if devices are missing. */
   #check(sender: Sender, node: BinaryNode, devices: readonly string[]): boolean {
     const { id, to = '', type = '' } = node.attrs
     const complain = (problem: string) => this.#simulator.complain(`message ${id}: ${problem}`)
@@ -242,12 +242,12 @@ interface Sealed {
   readonly enc: BinaryNode
 }
 
-/** It answers a device that could not read the message. */
+/** Such a message answers a device that could not read the first one. */
 function isForOneDevice(node: BinaryNode): boolean {
   return childOf(node, 'enc') !== undefined
 }
 
-/** What the message holds for each device. */
+/** The encrypted content for each device. */
 function sealedOf(node: BinaryNode): readonly Sealed[] {
   const participants = childrenOf(childOf(node, 'participants'), 'to').flatMap((to) => {
     const enc = childOf(to, 'enc')

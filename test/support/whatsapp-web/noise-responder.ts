@@ -20,12 +20,12 @@ const PROTOCOL = Buffer.from('Noise_XX_25519_AESGCM_SHA256\0\0\0\0')
 const NONE = Buffer.alloc(0)
 const TAG_BYTES = 16
 
-/** The first bytes of every connection, after the routing information. */
+/** The first bytes of every connection after the routing information. */
 export const HEADER = Buffer.from([0x57, 0x41, 6, 3])
 
 /**
- * The server's side of the handshake, and of the frames after it. It uses Node's own cryptography, so that it is independent of the
- * library that is tested with it.
+ * The server's side of the handshake and of the frames after it. It uses Node's cryptography, so it is independent of the library
+ * under test.
  */
 export class NoiseResponder {
   readonly #staticKey: KeyPair
@@ -91,7 +91,7 @@ export class NoiseResponder {
   }
 }
 
-/** AES-256-GCM with a nonce that counts. */
+/** AES-256-GCM with a counter as the nonce. */
 class Cipher {
   readonly #key: Buffer
   #count = 0
@@ -136,7 +136,7 @@ export function agree(privateKey: Uint8Array, publicKey: Uint8Array): Buffer {
   })
 }
 
-/** With its length in front, as everything goes over the connection. */
+/** The data with its length in front, as every frame is sent. */
 export function framed(data: Uint8Array): Buffer {
   const length = Buffer.alloc(3)
   length.writeUIntBE(data.length, 0, 3)

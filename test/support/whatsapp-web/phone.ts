@@ -29,9 +29,9 @@ export interface LinkedDevice {
   registrationId: number
   signedPreKey: { readonly id: number; readonly value: Buffer; readonly signature: Buffer } | null
   preKeys: PreKey[]
-  /** The ids of all it has ever uploaded. */
+  /** The ids of all keys that it has ever uploaded. */
   readonly preKeyIds: Set<number>
-  /** Stanzas that it has not acknowledged; they come again at its next login. */
+  /** Stanzas that it has not acknowledged. They are sent again at its next login. */
   unacknowledged: BinaryNode[]
 }
 
@@ -43,9 +43,9 @@ export class Phone {
   readonly inbox: ReceivedMessage[] = []
   /** The files that its owner can open. */
   readonly files: ReceivedFile[] = []
-  /** Why messages could not be read. */
+  /** The reasons why messages could not be read. */
   readonly unreadable: string[] = []
-  /** How many messages it will not be able to read. */
+  /** How many of the next messages it cannot read. */
   deafFor = 0
   readonly #library: WhatsAppLibrary
   readonly #creds: Credentials
@@ -92,12 +92,12 @@ export class Phone {
     return this.inbox.map(({ message }) => message.extendedTextMessage?.text)
   }
 
-  /** How many one-time keys of it were handed out. */
+  /** How many of its one-time keys were handed out. */
   get takenKeys(): number {
     return this.#lastPreKey
   }
 
-  /** What the server hands out for the phone itself; each one-time key only once. */
+  /** The keys that the server hands out for the phone itself. Each one-time key is handed out once. */
   async takeKeys() {
     const pair = newKeyPair()
     const id = ++this.#lastPreKey
@@ -115,7 +115,7 @@ export class Phone {
     }
   }
 
-  /** False when it cannot be read. */
+  /** Decrypts a message. False if it cannot be read. */
   async receive(from: string, id: string, sealed: { type: 'pkmsg' | 'msg'; bytes: Uint8Array }): Promise<boolean> {
     if (this.deafFor > 0) {
       this.deafFor -= 1
@@ -156,8 +156,8 @@ export class Phone {
   }
 
   /**
-   * What a phone does when its owner types a code: it answers the device, and reads that device's answer. It cannot when another
-   * code was typed.
+   * What a phone does when its owner types a code: it answers the device, and then reads that device's answer. It cannot read the
+   * answer if the typed code was wrong.
    */
   answerCode(code: string, wrapped: Buffer) {
     const deviceEphemeral = crypt(createDecipheriv, {
@@ -195,7 +195,7 @@ export class Phone {
   }
 }
 
-/** Keys in memory, as the library keeps them. */
+/** Keys in memory, stored like the library's. */
 function memoryKeys(): KeyStore & {
   transaction(work: () => Promise<unknown>): Promise<unknown>
   isInTransaction(): boolean

@@ -21,14 +21,17 @@ const NO_KEYS: readonly BinaryNode[] = [{ tag: 'error', attrs: { code: '406', te
 
 type Answer = (line: Line, query: BinaryNode, device: LinkedDevice) => void | Promise<void>
 
-/** Answers what clients ask. A query that it does not know is refused, and is a complaint. */
+/** Answers the queries of clients. It refuses unknown queries and complains about them. */
 export class QueryDesk {
-  /** Queries with these words are not answered, such as `usync` or `encrypt key`. */
+  /** Queries with these words get no answer. Examples: `usync`, `encrypt key`. */
   readonly muted = new Set<string>()
-  /** How many one-time keys the server says it has; null: as many as it has. */
+  /** The number of one-time keys that the server reports; null: the true number. */
   preKeyCount: number | null = null
   readonly #simulator: Simulator
-  /** By who asked and whose they are: the line on which keys were given; null once a message came that was encrypted with them. */
+  /**
+   * For each pair of asking device and asked device: the line on which keys were given. Null once a message encrypted with them
+   * came.
+   */
   readonly #given = new Map<string, Line | null>()
   readonly #issued = new Set<string>()
   readonly #answers: Readonly<Record<string, Answer>> = {
@@ -55,13 +58,13 @@ export class QueryDesk {
     this.#simulator = simulator
   }
 
-  /** A message has come that was encrypted for this device, so the session with it is stored. */
+  /** A message encrypted for this device was received, so the sender has stored the session with it. */
   noteSession(by: NonNullable<Line['login']>, jid: string): void {
     const pair = this.#pairOf(by, jid)
     if (this.#given.has(pair)) this.#given.set(pair, null)
   }
 
-  /** The session with this device is of no use, so keys may be fetched once more. */
+  /** The session with this device is useless, so its keys may be fetched once more. */
   forgetSession(by: NonNullable<Line['login']>, jid: string): void {
     this.#given.delete(this.#pairOf(by, jid))
   }
@@ -77,7 +80,7 @@ export class QueryDesk {
     if (this.muted.has(xmlns ?? '') || this.muted.has(`${xmlns} ${first?.tag}`)) return
     const asked = [type, xmlns, first?.tag].filter(Boolean).join(' ')
     if (asked === 'set md link_code_companion_reg') return this.#simulator.pairing.answerCodeRequest(line, query)
-    // Also of a device that is not linked yet.
+    // A device that is not linked yet sends this query too.
     if (asked === 'get w:p ping') return line.send(resultOf(query))
     const answer = this.#answers[asked]
     const device = line.login?.device
@@ -121,12 +124,15 @@ export class QueryDesk {
       if (keys && pair) given.push(pair)
       users.push({ tag: 'user', attrs: { jid }, content: keys ?? NO_KEYS })
     }
-    // The library discards all keys of an answer that refuses one device, and has to ask again.
+    // If one device is refused, the library discards the keys of the whole answer and has to ask again.
     if (given.length === users.length) for (const pair of given) this.#given.set(pair, line)
     line.send(resultOf(query, [element('list', users)]))
   }
 
-  /** One that asked on an earlier line and has sent nothing since may have been killed before it had stored the session. */
+  /**
+   * Whether the client must have these keys. If it asked on an earlier line and has sent nothing since, it may have been killed
+   * before it stored the session.
+   */
   #mustHave(pair: string, { line, device, jid }: { line: Line; device: LinkedDevice; jid: string }): boolean {
     const given = this.#given.get(pair)
     const phone = this.#simulator.findPhone(jid)
@@ -141,7 +147,7 @@ export class QueryDesk {
     return `${phone.number}:${device.id} ${this.#simulator.nameOf(jid)}`
   }
 
-  /** Null when there is no such device. */
+  /** Null if there is no such device. */
   async #keysOf(jid: string): Promise<readonly BinaryNode[] | null> {
     const phone = this.#simulator.findPhone(jid)
     const id = Number(/:(\d+)@/.exec(jid)?.[1] ?? 0)
@@ -229,7 +235,7 @@ function describeUser(phone: Phone, { jid, wanted }: { jid: string; wanted: read
   return { tag: 'user', attrs: { jid: jid.endsWith('@lid') ? phone.lid : phone.jid }, content }
 }
 
-/** Whether writing to people who do not know the number is locked. */
+/** Describes whether writing to people who do not know the number is locked. */
 function timelock(until: Date | undefined): Buffer {
   const lock =
     until !== undefined && until.getTime() > Date.now()

@@ -1,20 +1,20 @@
 import { type BinaryNode, bigEndian, element, secondsNow } from './binary-node.ts'
 import type { LinkedDevice, Phone } from './phone.ts'
 
-/** `sender`: the sender's own phone has the message. `read`: delivered, and then read. */
+/** `sender`: the sender's own phone has the message. `read`: reported as delivered, and then as read. */
 export type ReceiptLevel = 'none' | 'sender' | 'delivered' | 'read'
 
 interface ReceiptManner {
   readonly delayMs: number
   readonly isTwice: boolean
-  /** So many messages stand in one receipt; it is not sent before. */
+  /** How many messages one receipt reports. It is sent when that many have been collected. */
   readonly perReceipt: number
   readonly isByLid: boolean
-  /** True for one that does not come before the next login. */
+  /** True: this receipt comes only at the next login. */
   readonly isHeldBack: () => boolean
 }
 
-/** What happened to a message. */
+/** A message about which a receipt is sent. */
 interface Reported {
   /** The device that sent it. */
   readonly device: LinkedDevice
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<ReceiptLevel, readonly Kind[]>> = {
 
 const PLAIN: ReceiptManner = { delayMs: 0, isTwice: false, perReceipt: 1, isByLid: true, isHeldBack: () => false }
 
-/** Reports to a device what became of its messages. */
+/** Reports to devices what became of their messages. */
 export class ReceiptDesk {
   level: ReceiptLevel = 'read'
   readonly #push: (device: LinkedDevice, node: BinaryNode, isHeldBack: boolean) => void
@@ -45,7 +45,7 @@ export class ReceiptDesk {
     this.#push = push
   }
 
-  /** How receipts come from now on; what is left out is as at first. */
+  /** Sets how receipts come from now on. What is left out returns to its default. */
   behave(manner: Partial<ReceiptManner>): void {
     this.#manner = { ...PLAIN, ...manner }
   }

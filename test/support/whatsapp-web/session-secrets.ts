@@ -5,23 +5,23 @@ import { KeyRingFile } from '../../../src/secrets/key-ring-file.ts'
 import { CREDENTIALS, openSessionCipher } from '../../../src/secrets/session-store.ts'
 import { readRows } from '../journey/engines.ts'
 
-/** Something that must stand nowhere in clear. */
+/** A secret that must not be stored anywhere in clear text. */
 export interface PlainSecret {
   readonly what: string
-  /** As it could be written: bytes, base64, hexadecimal, and as Node prints bytes. */
+  /** The forms in which it could be written: bytes, base64, hexadecimal, and as Node prints bytes. */
   readonly forms: readonly Buffer[]
 }
 
-// As JSON has keys of 32 bytes.
+// A key of 32 bytes as JSON stores it.
 const KEY_IN_BASE64 = /[A-Za-z0-9+/]{43}=/g
-// A number is linked with 812 of them, all alike.
+// A linked number has 812 one-time keys, all alike. Some of them are enough.
 const MOST_OF_A_KIND = 20
 
 export function textSecret(what: string, text: string): PlainSecret {
   return { what, forms: [Buffer.from(text)] }
 }
 
-/** The keys of all linked devices, opened with the key ring. */
+/** The keys of all linked devices, decrypted with the key ring. */
 export async function readSessionSecrets(place: {
   readonly database: Settings['database']
   readonly dataDir: string
@@ -57,7 +57,7 @@ export async function readSessionSecrets(place: {
   return [...secrets.values()]
 }
 
-/** What stands in there. */
+/** The names of the secrets that these bytes contain. */
 export function findSecrets(bytes: Buffer, secrets: readonly PlainSecret[]): readonly string[] {
   return secrets.filter(({ forms }) => forms.some((form) => bytes.includes(form))).map(({ what }) => what)
 }
@@ -68,7 +68,7 @@ function bytesSecret(what: string, bytes: Buffer): PlainSecret {
     bytes.toString('base64'),
     bytes.toString('base64url'),
     hex,
-    // As Node prints a buffer.
+    // This is how Node prints a buffer.
     hex.replaceAll(/..(?!$)/g, '$& '),
     bytes.join(','),
   ]

@@ -37,7 +37,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     assert.equal(isSignedBy(publicKey, Buffer.from('other'), signature), false)
   })
 
-  it('complains of a connection that begins otherwise', async () => {
+  it('complains of a connection with other first bytes', async () => {
     const socket = new WebSocket(simulator.url)
     await once(socket, 'open')
     const closed = once(socket, 'close')
@@ -59,7 +59,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     assert.equal(code, 401)
   })
 
-  it('complains of keys that are fetched again by a device that must have them: on one line, or once it has used them', async () => {
+  it('complains of keys that a device fetches again on the same line, or after it has used them', async () => {
     const [used, unused] = [simulator.phone(newNumber()).jid, simulator.phone(newNumber()).jid]
     const client = await linked(newNumber())
     await noteToken(client, numberIn(used))
@@ -81,7 +81,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     for (const [complaint = ''] of [onTheSameLine, usedOnTheNext]) assert.match(complaint, /were fetched again$/)
   })
 
-  it('does not complain when keys came with the refusal of another device, because the library discards them', async () => {
+  it('accepts repeated fetches of keys whose answer refused another device, because the library discards such answers', async () => {
     const { jid } = simulator.phone(newNumber())
     const gone = jid.replace('@', ':1@')
     const client = await linked(newNumber())
@@ -97,7 +97,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     await end(client)
   })
 
-  it('notes a message that comes again, and complains when its content is another', async () => {
+  it('records a repeated message, and complains if its content differs', async () => {
     const client = await linked(newNumber())
     const id = wireId(client, 'one')
     await send(client, 'one', { text: 'once' })
@@ -106,7 +106,7 @@ describe.skipIf(REASON)(`the simulator of WhatsApp Web${skipNote(REASON)}`, () =
     await until('the repeat', () => simulator.messages.repeats.includes(id))
     const complaints = simulator.takeComplaints()
     await relay(client, 'one', { text: 'something else' })
-    // Of both phones, the recipient's and its own.
+    // Complaints for both phones: the recipient's and the sender's own.
     await until('two complaints', () => simulator.complaints.length === 2)
 
     assert.deepEqual(complaints, [])

@@ -24,13 +24,13 @@ interface SimulatorParts {
   readonly pages: string[]
   readonly webSockets: WebSocketServer
   readonly media: MediaServer
-  /** What the parts complain of, too. */
+  /** All complaints, including those of its parts. */
   readonly complaints: string[]
 }
 
 /**
- * Simulates WhatsApp's server on loopback, as the library expects it to be. It checks all it is sent: what a client does wrong, or
- * what it does not know, stands in `complaints`, and a test ends with none. It was never compared with the real server.
+ * Simulates WhatsApp's server on loopback, as the library expects it. It checks everything it receives. Faults of a client and
+ * unknown stanzas are added to `complaints`, and each test must end without any. It was never compared with the real server.
  */
 export class Simulator {
   readonly library: WhatsAppLibrary
@@ -38,27 +38,27 @@ export class Simulator {
   readonly lines = new Set<Line>()
   readonly complaints: string[]
   readonly media: MediaServer
-  /** What clients asked for: tag, namespace, type and the first child of each stanza. */
+  /** What clients requested: tag, namespace, type and first child of each stanza. */
   readonly requests: string[] = []
   readonly pairing = new DevicePairing(this)
   readonly messages = new MessageIntake(this)
   readonly queries = new QueryDesk(this)
-  /** Login attempts of these numbers fail with this reason. */
+  /** Logins of these numbers fail with this reason. */
   readonly refusedLogins = new Map<string, string>()
-  /** Logins of clients with an older version fail with reason 405. */
+  /** Logins of clients with an older revision fail with reason 405. */
   leastRevision = 0
-  /** The version of the last login. */
+  /** The revision of the last login. */
   lastRevision = 0
-  /** Which version the page of WhatsApp Web names; null: there is no page. */
+  /** The revision that the page of WhatsApp Web names; null: there is no page. */
   namedRevision: number | null = null
-  /** What was asked for over HTTP. */
+  /** The paths that were requested over HTTP. */
   readonly pages: readonly string[]
   /** The numbers of devices that logged in while another line of theirs was open. */
   readonly secondLogins: string[] = []
   /** Called when a device has logged in. */
   onLogin: () => void = () => {}
   isCertificateForged = false
-  /** Every number is on WhatsApp, but those in `unregistered`. */
+  /** True: every number is on WhatsApp, except those in `unregistered`. */
   isEveryoneRegistered = false
   readonly unregistered = new Set<string>()
   readonly rootKey = newKeyPair()
@@ -131,7 +131,7 @@ export class Simulator {
     this.complaints.push(problem)
   }
 
-  /** The complaints so far, which are forgotten. */
+  /** Returns and clears the complaints so far. */
   takeComplaints(): readonly string[] {
     return this.complaints.splice(0)
   }
@@ -141,7 +141,7 @@ export class Simulator {
     return `s${this.#lastId}`
   }
 
-  /** The phone of a number; it is registered if it was not. */
+  /** The phone of a number. Registers the number if needed. */
   phone(number: string): Phone {
     const known = this.phones.get(number)
     if (known) return known
@@ -157,7 +157,7 @@ export class Simulator {
       : (this.phones.get(user) ?? this.#register(user))
   }
 
-  /** A device by its number and id, whichever address it has. */
+  /** The name of a device, the same for each of its addresses: its number and id. */
   nameOf(jid: string): string {
     const id = /:(\d+)@/.exec(jid)?.[1] ?? '0'
     return `${this.findPhone(jid)?.number ?? jid}:${id}`
@@ -167,7 +167,7 @@ export class Simulator {
     return this.isEveryoneRegistered && !this.unregistered.has(number) ? this.phone(number) : undefined
   }
 
-  /** The line of a number that is logged in. */
+  /** The line on which a number is logged in. */
   lineOf(number: string): Line | undefined {
     return [...this.lines].find(({ login }) => login?.phone.number === number)
   }
@@ -204,20 +204,20 @@ export class Simulator {
     this.#notifyOfDevice('remove', phone, { deviceId: id, isByLid })
   }
 
-  /** Someone who has written to a number gives it the token with which it may write back. */
+  /** A person who has written to a number gives it the token with which it may write back. */
   giveToken(from: string, number: string): void {
     const { jid } = this.phone(from)
     for (const device of this.phone(number).devices.values())
       this.push(device, tokenNotification(jid, { id: this.nextId(), token: randomBytes(16) }))
   }
 
-  /** Sends to a device, now or when it is there again. */
+  /** Sends a node to a device, now or when it connects again. */
   push(device: LinkedDevice, node: BinaryNode): void {
     this.keep(device, node)
     for (const line of this.lines) if (line.login?.device === device) line.send(node)
   }
 
-  /** Sends to a device at its next login. */
+  /** Sends a node to a device at its next login. */
   keep(device: LinkedDevice, node: BinaryNode): void {
     device.unacknowledged.push(node)
   }
@@ -275,7 +275,7 @@ export class Simulator {
     const { xmlns, type } = node.attrs
     const [first] = childrenOf(node)
     this.requests.push([node.tag, xmlns, type, first && `<${first.tag}>`].filter(Boolean).join(' '))
-    // What was under way when the line was replaced may still come.
+    // Stanzas that were under way when the line was replaced may still arrive.
     if (line.isReplaced && node.tag !== 'message') return
     switch (node.tag) {
       case 'iq':
@@ -303,7 +303,7 @@ export class Simulator {
     }
     const isMeant = (node: BinaryNode) =>
       node.tag === attrs['class'] && ['id', 'type'].every((name) => node.attrs[name] === attrs[name])
-    // One of them: a message that came again has receipts of the same id and type.
+    // Remove only one: the receipts of a repeated message have the same id and type.
     const index = device.unacknowledged.findIndex(isMeant)
     if (index >= 0) device.unacknowledged.splice(index, 1)
     else this.complain(`an ack of ${attrs['class']} ${attrs['id']}, which was not sent or is acknowledged already`)

@@ -7,17 +7,17 @@ import { LibraryClient } from './library-client.ts'
 import type { Simulator } from './simulator.ts'
 
 const ROWS_AT_ONCE = 200
-// Of a database that never held its lanes.
+// The database has never held its lanes.
 const HOLDS = 0
 
 interface Place {
-  /** Writes past the service, which may run. */
+  /** Writes to the database without the service, which may be running. */
   readonly stranger: Stranger
   readonly isPostgres: boolean
   readonly secrets: Secrets
 }
 
-/** Links a number, and stores its session as the service of the connection would have done. */
+/** Links a number, and stores its session as the service would have done. */
 export async function storeLinked(place: Place, simulator: Simulator, number: string): Promise<ConnectionId> {
   const [row] = await place.stranger.run(`select id, account_id from connection where number = '${number}'`)
   const lane = { connectionId: row?.['id'] as ConnectionId, accountId: row?.['account_id'] as AccountId, epoch: 0 }
@@ -34,13 +34,13 @@ export async function storeLinked(place: Place, simulator: Simulator, number: st
   return lane.connectionId
 }
 
-/** The key of the library that a row of the client is. */
+/** The key of the library that this row of the client stands for. */
 export function keyOf(row: string, text: string): SessionKey {
   const [kind = '', ...id] = row.split('/')
   return { kind, id: id.join('/'), recipient: null, value: Buffer.from(text) }
 }
 
-/** The session itself is stored by `finish`, once its keys are there: a lane is claimed as soon as it has one. */
+/** `finish` stores the session itself, after its keys: a lane can be claimed as soon as it has a session. */
 function rowsOf({ stranger, isPostgres }: Place): { readonly rows: SessionRows; finish(): Promise<unknown> } {
   const bytes = (value: Uint8Array) => {
     const hex = Buffer.from(value).toString('hex')

@@ -13,7 +13,7 @@ interface Watched {
 
 const LIMIT = { deadlineMs: 60_000, everyMs: 20 }
 
-/** A request about a session, as a page sees it that watches. */
+/** A request about a session, as the page that watches it sees it. */
 export class WatchedRequest {
   readonly #requests: DeviceSessions
   readonly #watched: Watched
@@ -34,14 +34,14 @@ export class WatchedRequest {
     notify()
   }
 
-  /** The code that is shown: the next one that is not `before`. */
+  /** Waits for a code other than `before`. */
   async code(before: string | null = null): Promise<string> {
     const shown = await this.codeOrEnd(before)
     if (shown === null) throw new Error('it ended without a code')
     return shown
   }
 
-  /** Null when it ends before another code is shown. */
+  /** The same, or null if the request ends before that. */
   async codeOrEnd(before: string | null): Promise<string | null> {
     let shown = ''
     let hasEnded = false
@@ -58,7 +58,7 @@ export class WatchedRequest {
     return hasEnded ? null : shown
   }
 
-  /** How it ended, and with which detail. */
+  /** How the request ended, with the detail. */
   async end(): Promise<readonly [end: string | undefined, detail: string | undefined]> {
     let found: SessionRequestView | null = null
     await waitUntil(
@@ -69,7 +69,7 @@ export class WatchedRequest {
       },
       LIMIT,
     )
-    // As the database does, because waits of the lane end with it.
+    // The database notifies too: waits of the lane end with the request.
     this.#watched.notify()
     const { progress } = found as unknown as SessionRequestView
     return [progress.end, progress.detail]
