@@ -34,7 +34,8 @@ describe.skipIf(REASON)(
       it('is acknowledged late, and other queries are answered meanwhile', async () => {
         const number = newNumber()
         const client = await linked(number)
-        simulator.messages.failNext(number, { stallMs: 150 })
+        const late = Promise.withResolvers<void>()
+        simulator.messages.failNext(number, { stall: () => late.promise })
         await relay(client, 'slowly')
 
         const known = await client.socket.onWhatsApp(RECIPIENT)
@@ -43,6 +44,7 @@ describe.skipIf(REASON)(
           [known?.length, client.acks.length, simulator.phone(RECIPIENT).texts.includes('slowly')],
           [1, 0, false],
         )
+        late.resolve()
         await until('the ack', () => client.acks.length === 1)
         assert.equal(simulator.phone(RECIPIENT).texts.at(-1), 'slowly')
         await end(client)
@@ -198,10 +200,12 @@ describe.skipIf(REASON)(
       it('may come late, and twice, and each is acknowledged', async () => {
         const number = newNumber()
         const client = await linked(number)
-        setReceipts('delivered', { delayMs: 100, isTwice: true })
+        const late = Promise.withResolvers<void>()
+        setReceipts('delivered', { delay: () => late.promise, isTwice: true })
         await send(client, 'late')
         const atFirst = client.receipts.length
 
+        late.resolve()
         await until('both', () => client.receipts.length === 2)
 
         assert.equal(atFirst, 0)

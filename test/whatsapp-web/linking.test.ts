@@ -251,19 +251,21 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
 
   describe('looks up a number', () => {
     it('and leaves it out when it is not registered, but says undefined when there was no answer', async () => {
-      const client = await LibraryClient.link(simulator, newNumber(), { defaultQueryTimeoutMs: 300 })
+      const client = await LibraryClient.link(simulator, newNumber())
       const [known, unknown] = [
         await client.socket.onWhatsApp(RECIPIENT),
         await client.socket.onWhatsApp('19990000000'),
       ]
       simulator.queries.muted.add('usync')
       onTestFinished(() => void simulator.queries.muted.delete('usync'))
-      const unanswered = await client.socket.onWhatsApp(RECIPIENT)
+      await end(client)
+      const again = await LibraryClient.logIn(simulator, client.state, { defaultQueryTimeoutMs: 300 })
+      const unanswered = await again.socket.onWhatsApp(RECIPIENT)
 
       assert.deepEqual(known, [{ jid: TO, exists: true }])
       assert.deepEqual(unknown, [])
       assert.equal(unanswered, undefined)
-      await end(client)
+      await end(again)
     })
   })
 })

@@ -315,7 +315,8 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     await until('the end', () => world.statusesOf(sender.connectionId).includes('taken-elsewhere'))
     const waiting = await world.accept(sender, 'waits', RECIPIENT)
     await world.waitsFor(waiting, 'session_taken')
-    assert.equal((await world.statusOf(sender))?.status, 'taken-elsewhere')
+    const isStored = async () => (await world.statusOf(sender))?.status === 'taken-elsewhere'
+    await waitUntil('the status is stored', isStored, LIMIT)
 
     const request = await world.request(sender, 'use-here')
 

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { onTestFinished, vi } from 'vitest'
 import { WHATSAPP_WEB } from '../../../src/channels/whatsapp-web/name.ts'
 import { wireIdOf } from '../../../src/channels/whatsapp-web/wire-id.ts'
@@ -131,10 +132,14 @@ export function spoil(simulator: Simulator, random: Random, lostBefore: number):
     if (faults.silent <= lostBefore && chance < 0.04) return happens('silent', 'take-silently')
     if (chance < 0.09) return happens('cut off', 'drop-after')
     if (chance < 0.11) return happens('refused', { refuse: '503' })
-    if (chance < 0.13) return happens('late', { stallMs: 300 })
+    if (chance < 0.13) return happens('late', { stall: () => setTimeout(300) })
     return chance < 0.16 ? happens('unreadable', 'unreadable') : null
   }
-  simulator.messages.receiptDesk.behave({ delayMs: 150, isTwice: true, isHeldBack: () => random.next() < 0.1 })
+  simulator.messages.receiptDesk.behave({
+    delay: () => setTimeout(150),
+    isTwice: true,
+    isHeldBack: () => random.next() < 0.1,
+  })
   return faults
 }
 

@@ -12,8 +12,8 @@ interface Ended {
 /** What a client keeps over restarts. It is kept as text, so a copy is what a crash would leave. */
 export class ClientState {
   readonly rows: Map<string, string>
-  /** How long each write of keys takes. */
-  delayMs = 0
+  /** Each write of keys waits until this is fulfilled; null: it does not wait. */
+  heldUntil: Promise<void> | null = null
   readonly #library: WhatsAppLibrary
 
   constructor(library: WhatsAppLibrary, rows: ReadonlyMap<string, string> = new Map()) {
@@ -50,7 +50,7 @@ export class ClientState {
         return Object.fromEntries(found)
       },
       set: async (changes) => {
-        if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
+        if (this.heldUntil) await this.heldUntil
         for (const [kind, values] of Object.entries(changes))
           for (const [id, value] of Object.entries(values))
             if (value === null || value === undefined) this.rows.delete(`${kind}/${id}`)

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { readPort, WrongUse, wrongOption } from '../whatsapp-cloud/read-arguments.ts'
 import { whyNoLibrary } from './library.ts'
@@ -61,7 +62,7 @@ const RECIPIENT_COMMANDS: readonly RecipientCommand[] = [
   {
     recipient: '15550300005',
     happens: 'takes 5 seconds',
-    prepare: ({ messages }, to) => messages.failTo(to, { stallMs: 5_000 }),
+    prepare: ({ messages }, to) => messages.failTo(to, { stall: () => setTimeout(5_000) }),
   },
   {
     recipient: '15550300006',

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type BinaryNode, bytesOf, childOf, childrenOf, SERVER, secondsNow } from './binary-node.ts'
 import type { Line } from './line.ts'
 import { openFile, type ReceivedFile } from './media-reader.ts'
@@ -10,7 +9,7 @@ import { isSignedBy } from './xeddsa.ts'
 /**
  * What happens to a message. `drop-before` and `drop-after` end the line before or after the message is accepted. `take-silently`
  * accepts it and sends no ack. `lose-silently` does neither. `unreadable` accepts it, but the recipient's phone cannot read it.
- * `stallMs` accepts it only after this time.
+ * `stall` accepts it only once what this returns is fulfilled.
  */
 type MessageFault =
   | 'drop-before'
@@ -19,7 +18,7 @@ type MessageFault =
   | 'lose-silently'
   | 'unreadable'
   | { readonly refuse: string }
-  | { readonly stallMs: number }
+  | { readonly stall: () => Promise<unknown> }
 
 const TAKEN: ReadonlySet<MessageFault> = new Set(['drop-after', 'take-silently', 'unreadable'])
 
@@ -103,7 +102,7 @@ export class MessageIntake {
     for (const jid of devices) this.#simulator.queries.noteSession(sender, jid)
     const isComplete = this.#check(sender, node, devices)
     const fault = this.#faultFor(sender.phone.number, node)
-    const isStalled = typeof fault === 'object' && fault !== null && 'stallMs' in fault
+    const isStalled = typeof fault === 'object' && fault !== null && 'stall' in fault
     const isTaken = fault === null || isStalled || TAKEN.has(fault)
     const tags = childrenOf(node).map(({ tag }) => tag)
     const message = {
@@ -122,7 +121,8 @@ export class MessageIntake {
       line.send({ tag: 'ack', attrs: { id, from: to, class: 'message', t: secondsNow(), ...error } })
     if (isStalled) {
       // The line continues meanwhile.
-      void sleep(fault.stallMs)
+      void fault
+        .stall()
         .then(() => this.#bring(sender, node, { sealed, isReadable: true }))
         .then(() => acknowledge(problem))
       return

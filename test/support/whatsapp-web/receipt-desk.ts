@@ -5,7 +5,8 @@ import type { LinkedDevice, Phone } from './phone.ts'
 export type ReceiptLevel = 'none' | 'sender' | 'delivered' | 'read'
 
 interface ReceiptManner {
-  readonly delayMs: number
+  /** It comes once what this returns is fulfilled; null: at once. */
+  readonly delay: (() => Promise<unknown>) | null
   readonly isTwice: boolean
   /** How many messages one receipt reports. It is sent when that many have been collected. */
   readonly perReceipt: number
@@ -32,7 +33,7 @@ const KINDS: Readonly<Record<ReceiptLevel, readonly Kind[]>> = {
   read: ['delivered', 'read'],
 }
 
-const PLAIN: ReceiptManner = { delayMs: 0, isTwice: false, perReceipt: 1, isByLid: true, isHeldBack: () => false }
+const PLAIN: ReceiptManner = { delay: null, isTwice: false, perReceipt: 1, isByLid: true, isHeldBack: () => false }
 
 /** Reports to devices what became of their messages. */
 export class ReceiptDesk {
@@ -86,11 +87,11 @@ export class ReceiptDesk {
   }
 
   #send(device: LinkedDevice, node: BinaryNode): void {
-    const { delayMs, isTwice, isHeldBack } = this.#manner
+    const { delay, isTwice, isHeldBack } = this.#manner
     const push = () => {
       for (let times = isTwice ? 2 : 1; times > 0; times -= 1) this.#push(device, node, isHeldBack())
     }
-    if (delayMs === 0) push()
-    else setTimeout(push, delayMs)
+    if (delay === null) push()
+    else void delay().then(push)
   }
 }
