@@ -32,7 +32,7 @@ const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
-// Acceptances.
+// Messages accepted before and after the backup.
 const RUN_IN = 300
 const LOAD = { pauseMs: 20, keyedShare: 0.3, seed }
 const obstacle = obstacleToDumping()
@@ -50,7 +50,7 @@ interface Side {
   readonly name: string
   readonly why: string | null
   readonly open: () => Promise<Environment>
-  /** To restore into. */
+  /** The database to restore into. */
   readonly openEmpty: () => Promise<Environment>
 }
 
@@ -68,7 +68,7 @@ function recordedIn(world: World, environment: Environment) {
   return databaseUrl === undefined ? world : { ...world, databaseUrl }
 }
 
-/** Brings a backup back to a place of its own, and returns the ids of all messages in it. */
+/** Restores a backup to a new place, and returns the ids of all messages in it. */
 async function restoreInto({ workDir, dataDir }: World, path: string, environment: Environment): Promise<Set<string>> {
   const other = join(workDir, `restored-${Math.random()}`)
   const keyRing = { NUNCIO_KEY_RING_FILE: join(dataDir, 'keys', 'key-ring.json') }
@@ -82,7 +82,7 @@ async function restoreInto({ workDir, dataDir }: World, path: string, environmen
 
 describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) => {
   it.skipIf(why !== null)(
-    `G1: have every message that was answered before they began, and are sound${skipNote(why)}`,
+    `G1: contain every message that was answered before they began, and are intact${skipNote(why)}`,
     async () => {
       const environment = await open()
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
@@ -112,7 +112,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
   )
 
   it.skipIf(why !== null)(
-    `leave nothing that could be taken for a backup when they are killed, and the service goes on${skipNote(why)}`,
+    `leave no partial backup when they are killed, and the service continues${skipNote(why)}`,
     async () => {
       const environment = await open()
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
@@ -136,7 +136,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
             deadlineMs: 30_000,
             everyMs: 2,
           })
-          // The first is killed as it begins, so that one at least is.
+          // The first one is killed as it begins, so that at least one is killed.
           await setTimeout(round === 0 ? 0 : random.between(0, tookMs))
           if (child.exitCode === null && child.kill('SIGKILL')) killed += 1
           if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
@@ -160,7 +160,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
   )
 
   it.skipIf(why !== null)(
-    `G12: brought back where the machine remembers nothing, nothing is sent before a person releases it${skipNote(why)}`,
+    `G12: restored without the checkpoint of the machine, hold all lanes until a person releases them${skipNote(why)}`,
     async () => {
       const environment = await open()
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX, environment })
@@ -189,7 +189,7 @@ describe.each(SIDES)('backups of $name under load', ({ why, open, openEmpty }) =
         const { requests, lost } = await splitLost(cli, load.requests)
         const { input, states } = await checkRun(recordedIn(world, environment), requests)
 
-        // What restore has reported is what a person who knows the truth would have taken out.
+        // Restore must have reported all messages that a person who knows the truth would cancel.
         const sent = new Set(truth.map(({ messageId }) => messageId))
         const untold = waiting.filter(({ id }) => sent.has(id) && !endedSince.includes(id))
         printTable('a backup that was restored', { seed, ...states, lost, cancelled, reported: endedSince.length })

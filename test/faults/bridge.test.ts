@@ -8,7 +8,7 @@ const seed = readSeed()
 
 describe('adapters that are killed', () => {
   it(
-    'G1 G2 G3 G5: with kill -9 of the service and of its adapters, loses, doubles and reorders nothing on SQLite',
+    'G1 G2 G3 G5: on SQLite, a kill -9 of the service and of its adapters loses, duplicates and reorders nothing',
     async () => {
       const senders = await startAdapters()
       const world = await openWorld({ connections: 0, environment: adapterSettings(senders) })

@@ -51,7 +51,7 @@ describe.skipIf(obstacle !== null)(`a message whose call a clock step interrupts
       await isSending(world)
       clock.moveTo(STEP_MS)
       await isSending(world, 2)
-      // As a machine that sleeps: nothing runs, and the clock is ahead afterwards.
+      // Simulates a machine that sleeps: nothing runs, and afterwards the clock is ahead.
       service.signal('SIGSTOP')
       clock.moveTo(2 * STEP_MS)
       await setTimeout(500)
@@ -88,7 +88,7 @@ async function openOnPostgres(environment: MovableClock['environment']): Promise
   return { ...cluster, service: cluster.services[0]!, close: () => cluster.close() }
 }
 
-/** Until the attempt of this number, over all messages, is open. */
+/** Waits until this attempt is open, counted over all messages. */
 async function isSending({ cli }: Running, attempts = 1): Promise<void> {
   const isSo = async () => {
     const listed = await cli.json<Listed[]>('message', 'list')

@@ -12,7 +12,7 @@ const NO_PROCESS_SENDS = [
   /^Ask the person who runs Nuncio to start a process that sends\.$/,
 ] as const
 const READ = /^Sent and read( .+ after the request)?\.$/
-// `read`: it was never answered, and its report came.
+// `read`: there was no answer, but a report came.
 const AFTER_A_STOP = {
   provable: [
     /^Sent at the second attempt: the sandbox accepted it .+ after the request\.$/,
@@ -32,9 +32,9 @@ const NOT_CUT_OFF = {
   unreported: [/^Nobody knows/, /^Meta gave no answer to attempt 1, and no report came within 1 min\.$/],
 } as const
 
-// All at once: they mostly wait until a claim has run out.
-describe.concurrent('attempts that are cut off before their network has answered', () => {
-  it('G5 G10: by kill -9: the log claims nothing but what can be proven, also by reports that came first (situations 32 and 33)', async () => {
+// Concurrently, because most of the time they wait until a claim has expired.
+describe.concurrent('attempts that end before their network has answered', () => {
+  it('G5 G10: kill -9: the log states only what can be proven, for example by earlier reports (situations 32 and 33)', async () => {
     await withAttempts(async (attempts, { service, cli }) => {
       await service.killNine()
       await attempts.assertNoResult()
@@ -47,7 +47,7 @@ describe.concurrent('attempts that are cut off before their network has answered
     })
   }, 240_000)
 
-  it('G5 G6 G10: by a process that stands still beyond its claim: the log claims nothing but what can be proven (situation 34)', async () => {
+  it('G5 G6 G10: a process that is stopped beyond its claim: the log states only what can be proven (situation 34)', async () => {
     await withAttempts(async (attempts, { service, cli }) => {
       service.signal('SIGSTOP')
       await untilClaimsHaveEnded()
@@ -64,14 +64,14 @@ describe.concurrent('attempts that are cut off before their network has answered
     })
   }, 240_000)
 
-  it('G5 G10: by none but their network, which never answers: the log says what a report shows (situation 44)', async () => {
+  it('G5 G10: a network that never answers: the log states what a report shows (situation 44)', async () => {
     await withAttempts(async (attempts) => {
       await attempts.assertHonestEnds('Never answered', 'result_unknown', { provable: ['accepted'] })
       await attempts.assertPagesSay(NOT_CUT_OFF)
     })
   }, 240_000)
 
-  it('G5 G10: on PostgreSQL, by kill -9: the log claims nothing but what the worker that takes over can prove', async () => {
+  it('G5 G10: kill -9 on PostgreSQL: the log states only what the next worker can prove', async () => {
     await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
       await cluster.services[0]?.killNine()
       await attempts.assertNoResult()
@@ -84,7 +84,7 @@ describe.concurrent('attempts that are cut off before their network has answered
     })
   }, 240_000)
 
-  it('G5 G6 G10: on PostgreSQL, by a worker that stands still beyond its claim: the log claims nothing but what the next can prove, also when it resumes', async () => {
+  it('G5 G6 G10: a stopped worker on PostgreSQL: the log states only what the next one can prove, even after the first resumes', async () => {
     await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
       const [frozen] = cluster.services
       frozen?.signal('SIGSTOP')
@@ -95,7 +95,7 @@ describe.concurrent('attempts that are cut off before their network has answered
 
       frozen?.signal('SIGCONT')
       await waitUntil('it is awake', async () => frozen?.isAlive(), { deadlineMs: 20_000 })
-      // It ends only when its calls have, and after it has tried to record what it took them to come to.
+      // It ends only after its calls, and after it has tried to record their results.
       await frozen?.stop()
 
       await attempts.assertHonestEnds('The same after it woke up', 'stopped_while_sending')
@@ -117,7 +117,7 @@ async function withAttempts(run: (attempts: CutAttempts, world: World) => Promis
 
 interface OnPostgres {
   readonly cluster: Cluster
-  /** By a process that sends nothing, and goes on. */
+  /** Reads the pages through a process that sends nothing and keeps running. */
   readonly readLines: ReadLines
 }
 

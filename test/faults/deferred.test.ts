@@ -5,7 +5,7 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import { deferredAtOnce } from './run-length.ts'
 
-// Busy twice: the first message to it waits for its next try, and all later ones wait behind it.
+// Busy twice: the first message to this recipient waits for its retry, and all later ones wait behind it.
 const BUSY = '15550100002'
 const OTHER = '447900000001'
 const SENT_AT_ONCE = 32
@@ -18,7 +18,7 @@ interface Explained {
 }
 
 describe('a service that is killed while thousands of its messages are deferred', () => {
-  it('G2 G3: sends to others within 20 s of its next start, and goes on with the one that all wait for', async () => {
+  it('G2 G3: sends to other recipients within 20 s of its next start, and retries the message that the rest waits for', async () => {
     const world = await openWorld({ connections: 1 })
     try {
       const first = await send(world, BUSY, 'first')

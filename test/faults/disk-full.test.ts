@@ -33,7 +33,7 @@ describe('a full disk', () => {
       assert.ok(notAccepted > 0)
       assert.equal(resumedAfterMs.length, rounds)
       assert.ok(refusedInLog >= notAccepted)
-      // A full disk of ours is no error of the file: the file and the messages behind it arrive all the same.
+      // Our own full disk does not fail the download: the file and the messages behind it are sent all the same.
       assert.deepEqual(Object.keys(states), ['PUBLISHED'])
     },
     deadlineMs,

@@ -26,7 +26,7 @@ interface Answer {
 }
 
 describe.each(ENGINES)('the kill test of doctor on $name', ({ openSettings }) => {
-  it('G1 G2 G3: kills the real service, and finds nothing lost, doubled or out of order', async () => {
+  it('G1 G2 G3: kills the real service, and finds nothing lost, duplicated or out of order', async () => {
     const dataDir = temporaryFolder()
     const environment = await openSettings()
     const before = await listDatabases(environment)
@@ -49,7 +49,7 @@ describe.each(ENGINES)('the kill test of doctor on $name', ({ openSettings }) =>
 })
 
 describe('the kill test of doctor', () => {
-  it('says how to let a user on PostgreSQL make a database for the kill test', async () => {
+  it('says how a user on PostgreSQL gets the right to create the database for the kill test', async () => {
     const { url, drop } = await openTestDatabase()
     onTestFinished(drop)
     const stranger = await openStranger({ engine: 'postgres', url, listenUrl: url, migrateUrl: url })
@@ -73,7 +73,7 @@ describe('the kill test of doctor', () => {
     assert.match(stdout, /PROBLEM kill test .*may not make a database.*createdb/)
   })
 
-  it('leaves nothing behind when the kill test is interrupted', async () => {
+  it('leaves nothing behind when it is interrupted', async () => {
     const dataDir = temporaryFolder()
     const child = spawn(process.execPath, [nuncioMain, 'doctor', '--offline', '--kill-test', '--rounds', '20'], {
       cwd: dataDir,
@@ -102,7 +102,7 @@ describe('the kill test of doctor', () => {
   })
 })
 
-// Each makes the real service, unknown to it, do what it must never do.
+// Each of these makes the real service break a promise without noticing it.
 const TAMPERED = [
   {
     does: 'loses what it said it had delivered',

@@ -22,7 +22,7 @@ const ENDS_WITHIN_MS = 20_000
 
 describe('a disk that reports errors', () => {
   it.skipIf(obstacle !== null)(
-    `G1 G11: an I/O error of fsync ends the service for its supervisor, and nothing acknowledged is lost${skipNote(obstacle)}`,
+    `G1 G11: an I/O error of fsync ends the service, and after a restart nothing acknowledged is lost${skipNote(obstacle)}`,
     async () => {
       const world = await openWorld({ connections: 8, connectionArguments: SLOW, environment: faultEnvironment() })
       const { service, client, connections } = world
@@ -59,7 +59,7 @@ describe('a disk that reports errors', () => {
   )
 
   it.skipIf(obstacle !== null)(
-    `G1 G11: no room for some writes means 503 for those and only those, even after a kill${skipNote(obstacle)}`,
+    `G1 G11: a write without room is answered with 503, no other is, and a kill does not bring it back${skipNote(obstacle)}`,
     async () => {
       const world = await openWorld({ connections: 8, connectionArguments: SLOW, environment: faultEnvironment() })
       const { service, client, connections } = world
@@ -71,7 +71,7 @@ describe('a disk that reports errors', () => {
           await fail(service, { call: 'rw/pwrite', errno: ENOSPC, probability: 0.05 })
           await setTimeout(1_500)
           assert.ok(service.isRunning, service.log)
-          // What was refused must not come back when the next process reads the log of writes that failed halfway.
+          // A refused message must not reappear when the next process reads the log after failed writes.
           if (round % 2 === 1) await restartByForce(service)
           else await heal(service, 'rw/pwrite')
         }

@@ -27,12 +27,12 @@ const restarts = readRounds({ brief: 5, quick: 2 })
 const seed = readSeed()
 const CONNECTIONS = 6
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
-// Acceptances.
+// Messages accepted before and after the copy.
 const RUN_IN = 300
 const KILL_WITHIN_MS = 1_500
 
 describe('a SQLite database that was put back from a backup', () => {
-  it('G12: all lanes are held, nothing is sent again, and they go on when a person releases them', async () => {
+  it('G12: holds all lanes and sends nothing again until a person releases them', async () => {
     const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
     try {
       const { service, cli, client, connections } = world
@@ -85,7 +85,7 @@ describe('a SQLite database that was put back from a backup', () => {
 
 describe('a SQLite database that has not gone back', () => {
   it(
-    'G12: never holds a lane, however often the service is killed and started again',
+    'G12: holds no lane, however often the service is killed and started again',
     async () => {
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
       try {
@@ -114,7 +114,7 @@ describe('a SQLite database that has not gone back', () => {
   )
 })
 
-/** Beside the running service, as docs/operating/back-up.md says. */
+/** Copies the database of the running service, as docs/operating/back-up.md says. */
 function backUp({ dataDir, workDir }: World): string {
   const backup = join(workDir, 'backup.db')
   const database = new DatabaseSync(findDatabase(dataDir))

@@ -12,15 +12,15 @@ import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 const rounds = readRounds({ brief: 6, quick: 2 })
 const seed = readSeed()
 const RECIPIENT = '15550100000'
-// Long enough to be seen by commands, which take seconds on a busy machine, and less than the 25 s that a service leaves
-// to its calls when it ends.
+// Long enough that commands see it, which take seconds on a busy machine. Shorter than the 25 s that a stopping service gives to
+// its calls.
 const CALL_MS = 15_000
 const SLOW = { connections: 1, connectionArguments: ['--set', `latency=${CALL_MS}ms`] }
 const FORCED_WITHIN_MS = 2_500
 
 describe('SIGTERM', () => {
   it(
-    'G4: under load, again and again, leaves no attempt unknown and ends with code 0',
+    'G4: repeated under load, leaves no attempt unknown and exits with code 0',
     async () => {
       const world = await openWorld({ connections: 10, connectionArguments: ['--set', 'latency=100ms'] })
       try {
@@ -52,7 +52,7 @@ describe('SIGTERM', () => {
     timeLimitMs(rounds),
   )
 
-  it('G4: lets a call that is open finish, and records it', async () => {
+  it('G4: lets an open call finish, and records its result', async () => {
     const world = await openWorld(SLOW)
     try {
       const id = await openSlowCall(world)
@@ -67,7 +67,7 @@ describe('SIGTERM', () => {
     }
   })
 
-  it('G4: a second signal ends it at once, and the open call is not forgotten', async () => {
+  it('G4: ends the service at once when it comes twice, and the open call is not forgotten', async () => {
     const world = await openWorld(SLOW)
     try {
       const id = await openSlowCall(world)

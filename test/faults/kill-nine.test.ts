@@ -17,7 +17,7 @@ const RESUMED_WITHIN_MS = 20_000
 
 describe('kill -9', () => {
   it(
-    'G1 G2 G3 G5: under load, again and again, loses, doubles and reorders nothing, and all lanes resume within 20 s',
+    'G1 G2 G3 G5: repeated under load, loses, duplicates and reorders nothing, and all lanes resume within 20 s',
     async () => {
       const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
       try {
@@ -43,5 +43,5 @@ describe('kill -9', () => {
   )
 })
 
-// So slow that most lanes have an attempt open, and something waiting behind it, at any moment.
+// Slow enough that at any moment most lanes have an open attempt and messages behind it.
 const SLOW_SANDBOX = ['--set', 'latency=30ms']

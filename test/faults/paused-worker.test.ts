@@ -9,13 +9,13 @@ import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
-// Longer than a claim lasts (15 s), so that it resumes with claims that have run out and calls that are open.
+// Longer than a claim lasts (15 s): it resumes with expired claims and open calls.
 const PAUSED_MS = 18_000
 const BETWEEN_MS = 2_000
 
-describe('a service that stands still for longer than its claims last', () => {
+describe('a service that is stopped for longer than its claims last', () => {
   it(
-    'G5 G6: resumes under load and hands nothing over twice',
+    'G5 G6: resumes under load and sends nothing twice',
     async () => {
       const world = await openWorld({ connections: 10, connectionArguments: ['--set', 'latency=100ms'] })
       try {

@@ -13,13 +13,13 @@ export interface LoadPlan {
 }
 
 interface Pictures {
-  /** How many different ones. */
+  /** How many different pictures. */
   readonly count: number
   readonly bytes: number
   readonly pauseMs: number
 }
 
-/** Texts, and pictures that the service has to fetch and upload. */
+/** A load of texts, and of pictures that the service has to fetch and upload. */
 export async function makePictureLoad(plan: LoadPlan, { count, bytes, pauseMs }: Pictures): Promise<Load> {
   const files = Array.from({ length: count }, () => Buffer.concat([tinyPng(), randomBytes(bytes)]))
   const host = await serveFiles(

@@ -8,15 +8,15 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 import type { SentRequest } from '../support/ledger/ledger-input.ts'
 
-// The sandbox kills the worker in mid-attempt, where it may; elsewhere it drops the lane's claim.
+// For this recipient the sandbox kills the worker during the attempt if it may; otherwise it drops the lane's claim.
 const POISON = '15550100008'
-// Deferred while the worker dies, with the later ones to its recipient.
+// This recipient is deferred while the worker dies, and so are later messages to it.
 const BUSY = '15550100002'
 const ENDED_WITHIN_MS = 100_000
 
 describe('a message that kills its worker', () => {
   it(
-    'G5 G10: is FAILED after three crashes, of which each is proven to have sent nothing, and the lane goes on (situation 8)',
+    'G5 G10: is FAILED after three crashes that are each proven to have sent nothing, and its lane continues (situation 8)',
     async () => {
       const world = await openWorld({ connections: 1, environment: { NUNCIO_SANDBOX_MAY_CRASH: 'true' } })
       const supervisor = new Supervisor(world.service)
@@ -37,7 +37,7 @@ describe('a message that kills its worker', () => {
   )
 
   it(
-    'G5 G10: ends the same way without any crash where the sandbox may not kill',
+    'G5 G10: ends the same way without a crash if the sandbox may not kill',
     async () => {
       const world = await openWorld({ connections: 1 })
       try {
@@ -93,7 +93,7 @@ async function sendPoisonBetweenTwo(world: World): Promise<{ tookMs: number }> {
 
 async function send({ client, connections: [from = ''] }: World, to: string, text = `to ${to}`): Promise<SentRequest> {
   const sentAt = performance.now()
-  // Under a key, because the worker may die with the reply in its hands.
+  // With a key, because the worker may die before it replies.
   const letter = { from, to, message: { type: 'message', message: text }, idempotencyKey: text }
   const answer = await waitUntil(
     'an answer comes',

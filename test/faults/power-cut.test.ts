@@ -9,13 +9,13 @@ import { readRounds, readSeed } from './run-length.ts'
 
 const cuts = readRounds({ brief: 10, quick: 4 })
 const seed = readSeed()
-// Starting, running in and judging, then a few seconds for each cut on a slow machine.
+// Time to start, to run in and to check, and a few seconds for each cut on a slow machine.
 const deadlineMs = 150_000 + cuts * 3_000
 const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
 
 describe('a power cut', () => {
   it.skipIf(obstacle !== null)(
-    `G1: loses no acknowledged message, and the service goes on from what is left${skipNote(obstacle)}`,
+    `G1: loses no acknowledged message, and the service continues from what is left${skipNote(obstacle)}`,
     async () => {
       const report = await runInOwnMounts<ServiceReport>(new URL('power-cut/cut-power.ts', import.meta.url), {
         cuts,
@@ -36,7 +36,7 @@ describe('a power cut', () => {
   )
 
   it.skipIf(obstacle !== null)(
-    `G1: the harness sees the loss when SQLite is set to NORMAL or OFF, and none at FULL${skipNote(obstacle)}`,
+    `G1: the test notices losses if SQLite is set to NORMAL or OFF, and none at FULL${skipNote(obstacle)}`,
     async () => {
       const script = new URL('power-cut/run-controls.ts', import.meta.url)
 

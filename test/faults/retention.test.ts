@@ -17,7 +17,7 @@ const ROWS_OF_A_ROUND = 1_200
 
 describe('kill -9 in the middle of deleting by age', () => {
   it(
-    'G1 G2 G3: leaves nothing half deleted, touches nothing unfinished, and the next start goes on',
+    'G1 G2 G3: leaves nothing half deleted, touches nothing unfinished, and the next start continues',
     async () => {
       const world = await openWorld({ connections: CONNECTIONS, environment: SWEEPING })
       const file = new DatabaseSync(findDatabase(world.dataDir), { timeout: 10_000 })

@@ -7,7 +7,7 @@ import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { openWorld, type World } from '../support/black-box/world.ts'
 
 describe('a second process on the same data', () => {
-  it('G2: may not serve: it ends with one clear sentence, and the first goes on', async () => {
+  it('G2: may not serve: it ends with one clear sentence, and the first continues', async () => {
     const world = await openWorld({ connections: 1 })
     try {
       const second = await prepareSecond(world)
@@ -25,7 +25,7 @@ describe('a second process on the same data', () => {
     }
   })
 
-  it('G2: may serve as soon as the first was killed', async () => {
+  it('G2: may serve as soon as the first one was killed', async () => {
     const world = await openWorld({ connections: 1 })
     const second = await prepareSecond(world)
     try {
@@ -40,7 +40,7 @@ describe('a second process on the same data', () => {
     }
   })
 
-  it('G7: the command line works beside the service, and what it does counts with the next request', async () => {
+  it('G7: the command line works beside the service, and its changes apply to the next request', async () => {
     const world = await openWorld({ connections: 1 })
     try {
       const { cli } = world
@@ -61,7 +61,7 @@ describe('a second process on the same data', () => {
 })
 
 async function prepareSecond({ dataDir, workDir }: World): Promise<NuncioProcess> {
-  // Its own folder for its output; the data is the first one's.
+  // Its own folder for its output, and the data folder of the first process.
   const place = join(workDir, 'second')
   mkdirSync(place)
   return new NuncioProcess({ dataDir, workDir: place, port: await findFreePort() })

@@ -5,7 +5,7 @@ import { simulate } from '../simulation/simulate.ts'
 import { readRounds } from './run-length.ts'
 
 const BLOCK = 20
-// `test/simulation/simulation.test.ts` tries those before.
+// `test/simulation/simulation.test.ts` runs the seeds before this one.
 const FIRST_SEED = 10_040
 const HARMLESS_SEEDS = readRounds({ brief: 20, quick: 5 })
 
@@ -17,9 +17,9 @@ describe('the simulated world', () => {
   })
 })
 
-describe('the shares of workers', () => {
+describe('the assignment of lanes to workers', () => {
   it.each(Object.entries(HARMLESS))(
-    'G2 G3 G4 G5 G6: are advice, so that every promise is kept when %s',
+    'G2 G3 G4 G5 G6: is only a preference: every promise is kept when %s',
     async (_, mistake) => {
       for (let seed = 1; seed <= HARMLESS_SEEDS; seed++) assertKept(await simulate(seed, mistake))
     },

@@ -23,7 +23,7 @@ async function send({ client, connections }: World): Promise<string> {
 }
 
 describe('the trace of a message', () => {
-  it('goes on in another process after a kill -9 between the request and the attempt', async () => {
+  it('continues in another process after a kill -9 between the request and the attempt', async () => {
     const receiver = await OtlpReceiver.open()
     onTestFinished(() => receiver.close())
     const world = await open({ NUNCIO_TRACES_URL: receiver.url })
@@ -43,12 +43,12 @@ describe('the trace of a message', () => {
     assert.equal(attempt?.parentSpanId, accept?.spanId)
     assert.equal(wait?.parentSpanId, accept?.spanId)
     assert.notEqual(attempt?.resource['service.instance.id'], accept?.resource['service.instance.id'])
-    // From the acceptance on, which the second process knows of the message alone.
+    // The wait begins with the acceptance, which the second process knows only from the message.
     assert.ok(accept && wait && wait.startedAt > accept.startedAt - 1_000 && wait.startedAt <= killedAt)
   })
 })
 
-describe('what traces are made by', () => {
+describe('the code for traces', () => {
   it.each([
     [false, 'without NUNCIO_TRACES_URL'],
     [true, 'with it'],

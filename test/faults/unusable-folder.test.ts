@@ -21,7 +21,7 @@ const SENTENCES: Readonly<Record<string, RegExp>> = {
   'hidden folder': NO_RIGHT,
 }
 
-describe('a data folder that cannot be used', () => {
+describe('an unusable data folder', () => {
   it.skipIf(obstacle !== null)(
     `is refused with one sentence by the service and by every command, and nothing is changed${skipNote(obstacle)}`,
     async () => {

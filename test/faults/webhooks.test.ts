@@ -10,7 +10,7 @@ const seed = readSeed()
 
 describe('kill -9 while webhooks are posted', () => {
   it(
-    'posts every committed change of a state at least once, each under one id and correctly signed',
+    'posts every committed change of a state at least once, with one id for each change, and correctly signed',
     async () => {
       const receiver = await openWebhookReceiver(createRandom(seed))
       const world = await openWorld({

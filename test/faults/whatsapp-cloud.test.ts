@@ -14,7 +14,7 @@ const seed = readSeed()
 
 describe('an unreliable WhatsApp Cloud', () => {
   it(
-    'G1 G2 G3 G5: with calls cut off, reports astray and kill -9, loses, doubles and reorders nothing on SQLite',
+    'G1 G2 G3 G5: on SQLite, cut calls, lost reports and kill -9 lose, duplicate and reorder nothing',
     async () => {
       const simulator = await openNetwork(seed)
       const world = await openWorld({ connections: 0, environment: networkSettings(simulator.url) })
@@ -35,7 +35,7 @@ describe('an unreliable WhatsApp Cloud', () => {
     timeLimitMs(rounds),
   )
 
-  it('G5: would notice a channel that sends again after a broken line', async () => {
+  it('G5: notices a channel that sends again after a broken connection', async () => {
     const simulator = await openNetwork(seed)
     const forwarder = await openRetryingForwarder(simulator.url)
     const world = await openWorld({ connections: 0, environment: networkSettings(forwarder) })

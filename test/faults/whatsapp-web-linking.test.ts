@@ -14,14 +14,14 @@ const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 const REASON = whyNoLibrary()
 const FIRST_NUMBER = 15_550_003_500
-// Its ratchets are gone when the service goes back to the device from before, so new sessions are opened with devices that it knew.
+// When the service returns to the old device, its ratchets are deleted, so it opens new sessions with devices that it knew.
 const WENT_BACK = /^keys of .+ were fetched again$/
 
 describe.skipIf(REASON)(
   `a phone that is linked while the service is killed, against the simulator${skipNote(REASON)}`,
   () => {
     it(
-      'is linked afterwards and sends, or can be linked anew, on SQLite',
+      'is linked afterwards and sends, or can be linked again, on SQLite',
       async () => {
         const simulator = await openNetwork()
         const environment = networkSettings(simulator, temporaryFolder())

@@ -23,9 +23,9 @@ vi.setConfig({ hookTimeout: 60_000 })
 const REASON = whyNoLibrary()
 const RECIPIENT = '447900000001'
 const SETTLED = { deadlineMs: 60_000, everyMs: 100 }
-// Longer than the time between two polls, and than the first back-off of a line.
+// Longer than the interval between two polls, and than the first back-off of a line.
 const NOTHING_HAPPENS_FOR_MS = 5_000
-// Its conversations are made anew on purpose, with devices that it knew.
+// Sessions are renewed on purpose, with devices that it knew.
 const MADE_ANEW = /^keys of \S+ were fetched again$/
 
 const createDatabase = shareDumpingServer()
@@ -33,7 +33,7 @@ const createDatabase = shareDumpingServer()
 interface Side {
   readonly name: string
   readonly why: string | null
-  /** Where its database is; undefined: in the folder of the data. */
+  /** Opens a database and returns its URL; undefined: the database is in the data folder. */
   readonly open: (content: 'our tables' | 'nothing') => Promise<string | undefined>
 }
 
@@ -48,7 +48,7 @@ function settingsFor(databaseUrl: string | undefined): Readonly<Record<string, s
 
 type Place = Pick<World, 'cli' | 'client'>
 
-/** Returns its id. */
+/** Sends a text. Returns the id of its message. */
 async function send({ client }: Place, from: string, text: string): Promise<string> {
   const message = { type: 'message', message: text }
   const answer = await client.send({ from, to: RECIPIENT, message, idempotencyKey: null })
@@ -64,7 +64,7 @@ function isRead(place: Place, id: string): Promise<true> {
   return waitUntil(`${id} is read`, async () => (await find(place, id))?.state === 'READ', SETTLED)
 }
 
-/** A service elsewhere, with what a backup of the first one holds, its token among it. */
+/** Starts a service elsewhere with the data of a backup of the first one, including its token. */
 async function openRestored(first: World, environment: Readonly<Record<string, string>>): Promise<Place> {
   const { path } = await first.cli.json<{ path: string }>('backup', join(first.workDir, 'kept'))
   const place = { workDir: temporaryFolder(), dataDir: temporaryFolder(), port: await findFreePort() }
@@ -78,7 +78,7 @@ async function openRestored(first: World, environment: Readonly<Record<string, s
   return { cli, client: new SendClient({ url: service.url, token: first.token }) }
 }
 
-/** How often a device has logged in, from now on. */
+/** Counts the logins of devices from now on. */
 function countLogins(simulator: Simulator): { times: number } {
   const counted = { times: 0 }
   simulator.onLogin = () => {
@@ -89,7 +89,7 @@ function countLogins(simulator: Simulator): { times: number } {
 
 describe.each(SIDES)('a backup of $name with a linked number that is restored elsewhere', ({ why, open }) => {
   it.skipIf(why !== null)(
-    `G12: logs in only once a person releases its lanes, and then the first one stays out${skipNote(why)}`,
+    `G12: logs in only after a person releases its lanes, and then the first one stays logged out${skipNote(why)}`,
     async () => {
       const simulator = await openNetwork()
       const network = networkSettings(simulator, temporaryFolder())
@@ -100,7 +100,7 @@ describe.each(SIDES)('a backup of $name with a linked number that is restored el
         const [number = ''] = (await linkNumbers(simulator, linking)).keys()
         await isRead(first, await send(first, number, 'before the backup'))
         const restored = await openRestored(first, { ...network, ...settingsFor(await open('nothing')) })
-        // The conversation goes on, so that what the backup has of it is used already.
+        // The conversation continues, so the ratchets in the backup are used up.
         await isRead(first, await send(first, number, 'since the backup'))
         const line = simulator.lineOf(number)
         const logins = countLogins(simulator)

@@ -11,7 +11,7 @@ const REASON = whyNoLibrary()
 const seed = readSeed()
 
 describe.skipIf(REASON)(`a rotation of keys while linked numbers send, on SQLite${skipNote(REASON)}`, () => {
-  it('lets each message arrive once, and the new key alone opens the sessions afterwards', async () => {
+  it('delivers each message once, and afterwards only the new key opens the sessions', async () => {
     const simulator = await openNetwork()
     const world = await openWorld({ connections: 0, environment: networkSettings(simulator, temporaryFolder()) })
     const { service } = world

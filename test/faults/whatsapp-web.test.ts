@@ -11,13 +11,13 @@ import { networkSettings, openNetwork } from './whatsapp-web/web-run.ts'
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
 const REASON = whyNoLibrary()
-// Longer than a line may be written to after its last renewal.
+// Longer than the time for which a line may be written to after its last renewal.
 const STOPPED_MS = 3_000
 const AWAKE_MS = 2_000
 
 describe.skipIf(REASON)(`an unreliable WhatsApp Web${skipNote(REASON)}`, () => {
   it(
-    'G1 G2 G3 G5: with lines cut, receipts astray, kill -9 and SIGSTOP, loses, doubles and reorders nothing on SQLite',
+    'G1 G2 G3 G5: on SQLite, cut lines, lost receipts, kill -9 and SIGSTOP lose, duplicate and reorder nothing',
     async () => {
       const simulator = await openNetwork()
       const environment = networkSettings(simulator, temporaryFolder())

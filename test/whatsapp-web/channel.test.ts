@@ -77,7 +77,7 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
     for (const { type, bytes } of sent) assert.ok(files.find((file) => file.type === type)?.bytes.equals(bytes), type)
   })
 
-  it('goes on after its thread has ended, and after a restart of the worker', async () => {
+  it('continues after its thread has ended, and after a restart of the worker', async () => {
     const world = await openChannelWorld(simulator, newWorld)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'first', RECIPIENT)
@@ -101,7 +101,7 @@ describe.skipIf(REASON).each(ENGINES)(`WhatsApp Web on %s, against the simulator
 describe.skipIf(REASON)(`WhatsApp Web on PostgreSQL, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('is left to a worker that has its packages by one that has not, which says first why messages wait', async () => {
+  it('reports that its packages are missing, and is used by the next worker that has them', async () => {
     const world = await openChannelWorld(simulator, newPostgresWorld)
     const { messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
     await world.startWorker(ANNA, world.createChannel({ folder: temporaryFolder() }))
@@ -116,7 +116,7 @@ describe.skipIf(REASON)(`WhatsApp Web on PostgreSQL, against the simulator${skip
 describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('G5: finds by a receipt that a message was taken whose line broke before the ack, and sends it once', async () => {
+  it('G5: learns from a receipt that a message was accepted although the line broke before its ack', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { messageId } = await world.link(number, 'taken', RECIPIENT)
@@ -128,7 +128,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.phone(RECIPIENT).texts.filter((text) => text === 'taken').length, 1)
   })
 
-  it('G5: leaves a message unconfirmed of which no ack and no receipt ever comes', async () => {
+  it('G5: leaves a message unconfirmed if neither an ack nor a receipt comes', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'lost', RECIPIENT)
@@ -150,7 +150,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.messages.sent.length, before + 1)
   })
 
-  it('fails a message to a number that is not on WhatsApp, without a stanza', async () => {
+  it('fails a message to a number that is not on WhatsApp, and sends no stanza', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { messageId } = await world.link(number, 'hello', '19990000000')
@@ -191,7 +191,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.phone(RECIPIENT).texts.filter((text) => text === 'second').length, 1)
   })
 
-  it('G13: a look-up that takes long leaves no attempt open, and nothing leaves to a number that was blocked meanwhile', async () => {
+  it('G13: a slow look-up leaves no attempt open, and nothing is sent to a number that was blocked meanwhile', async () => {
     const world = await openChannelWorld(simulator)
     const recipient = newNumber()
     simulator.phone(recipient)
@@ -212,7 +212,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.messages.sent.length, before)
   })
 
-  it('asks storage again for a receipt that could not be stored, on the same line', async () => {
+  it('retries storing a receipt on the same line', async () => {
     const world = await openChannelWorld(simulator)
     const { sender, messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
     const memory = world.storage.channelState(WHATSAPP_WEB)
@@ -228,7 +228,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(world.statusesOf(sender.connectionId).filter((status) => status === 'ready').length, 1)
   })
 
-  it('gives a receipt back to WhatsApp that could not be stored, and has it again with the next login', async () => {
+  it('does not acknowledge a receipt that it could not store, and receives it again after the next login', async () => {
     const world = await openChannelWorld(simulator)
     const { messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
     const memory = world.storage.channelState(WHATSAPP_WEB)
@@ -243,7 +243,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     await world.reaches(messageId, 'READ')
   })
 
-  it('has each step of a ratchet on disk before its message leaves', async () => {
+  it('stores each step of a ratchet before it sends the message', async () => {
     const world = await openChannelWorld(simulator)
     const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
     await world.startWorker(ANNA)
@@ -266,7 +266,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.deepEqual(await readRatchets(), then)
   })
 
-  it('G6: writes nothing once another worker may have the lane', async () => {
+  it('G6: writes nothing after another worker may have claimed the lane', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
@@ -291,7 +291,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
       settings: {},
     }
 
-    // What the lane says to the call itself is not asked again once the thread has it.
+    // Only the session says so: the callback of this call still claims that the lane is held.
     isHeld = false
     const outcome = await channel.send(handover, new AbortController().signal, () => true)
 
@@ -299,7 +299,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     assert.equal(simulator.messages.sent.length, before)
   })
 
-  it('stays put out when the same device logs in elsewhere, also after a restart', async () => {
+  it('stays logged out when the same device logs in elsewhere, also after a restart', async () => {
     const world = await openChannelWorld(simulator)
     const { sender, messageId, state } = await world.link(newNumber(), 'hello', RECIPIENT)
     const anna = await world.startWorker(ANNA)
@@ -317,7 +317,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against the simulator${skipNote(REASON)}`
     await other.end()
   })
 
-  it('forgets the session when the phone unlinks it, and lets messages wait', async () => {
+  it('deletes the session when the phone unlinks it, and messages wait', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
@@ -338,7 +338,7 @@ function overriding(memory: ChannelState, changed: Partial<ChannelState>): Chann
   return { ...(Object.fromEntries(bound) as unknown as ChannelState), ...changed }
 }
 
-/** The library, which hangs for ever once `hang` is called. */
+/** A copy of the library that hangs for ever once `hang` is called. */
 function hangingLibrary() {
   const folder = temporaryFolder()
   const [real, lib] = [

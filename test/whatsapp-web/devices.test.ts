@@ -9,14 +9,14 @@ import { whyNoLibrary } from '../support/whatsapp-web/library.ts'
 import { newNumber, openSimulator, simulator, until } from '../support/whatsapp-web/library-world.ts'
 
 const REASON = whyNoLibrary()
-// Both phones have devices and sessions.
+// The rows for both phones: the sender's and the recipient's.
 const READ_KINDS = ['devices', 'devices', 'recipient', 'session', 'session', 'tctoken']
 const MOST_TRIES = 5
 
 describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('asks for the devices of a recipient whose number WhatsApp spells otherwise, and for their keys, after it refused the message for them', async () => {
+  it('queries devices and keys again after a refusal for wrong devices, even if WhatsApp spells the number differently', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const phone = simulator.phone('551187654321')
@@ -35,7 +35,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.match(simulator.takeComplaints().join(), /^message \S+: it left out 1 of 3 devices$/)
   })
 
-  it('takes no keys of devices that it has sessions with when it asks for the devices again', async () => {
+  it('fetches no keys of devices with a session when it queries the devices again', async () => {
     const world = await openChannelWorld(simulator)
     const [number, recipient] = [newNumber(), newNumber()]
     const phone = simulator.phone(recipient)
@@ -51,7 +51,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.deepEqual([devicesOfLast(recipient), phone.takenKeys, simulator.takeComplaints()], [2, before, []])
   })
 
-  it('reads what it knows of a recipient once for each message', async () => {
+  it('reads its state of a recipient once for each message', async () => {
     const world = await openChannelWorld(simulator)
     const recipient = newNumber()
     simulator.phone(recipient)
@@ -71,7 +71,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.deepEqual([...kinds].sort(), READ_KINDS)
   })
 
-  it('sends a message again to the one device that could not read it, at most twice, and the log says so', async () => {
+  it('repeats a message for the one device that could not read it, at most twice, and logs that', async () => {
     const world = await openChannelWorld(simulator)
     const [number, recipient] = [newNumber(), newNumber()]
     const phone = simulator.phone(recipient)
@@ -102,7 +102,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.equal(await world.stateOf(second), 'PUBLISHED')
   })
 
-  it('sends a message again that could not leave before, however often its line broke first', async () => {
+  it('repeats an unreadable message, even if the line breaks several times before that', async () => {
     const world = await openChannelWorld(simulator)
     const [number, recipient] = [newNumber(), newNumber()]
     const phone = simulator.phone(recipient)
@@ -126,7 +126,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.deepEqual([phone.texts, phone.unreadable], [['read', 'not read'], []])
   })
 
-  it('G13: sends nothing again to a recipient that was blocked before the device had its keys', async () => {
+  it('G13: repeats nothing to a recipient that was blocked before the keys of the device came', async () => {
     const world = await openChannelWorld(simulator)
     const [number, recipient] = [newNumber(), newNumber()]
     const phone = simulator.phone(recipient)
@@ -150,7 +150,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.ok(!(await world.timelineOf(second)).includes('receipt-unreadable'))
   })
 
-  it('sends a file again to a device that could not read its message', async () => {
+  it('repeats a file for a device that could not read its message', async () => {
     const world = await openChannelWorld(simulator)
     const recipient = newNumber()
     const phone = simulator.phone(recipient)
@@ -167,7 +167,7 @@ describe.skipIf(REASON)(`WhatsApp Web and the devices of a recipient, against th
     assert.ok(phone.files[0]?.bytes.equals(bytes))
   })
 
-  it('writes to a recipient again from whose phone a device was unlinked, notified by LID or not at all', async () => {
+  it('sends to the remaining devices after one was unlinked, with a notification by LID or with none', async () => {
     const world = await openChannelWorld(simulator)
     const recipient = newNumber()
     const phone = simulator.phone(recipient)
@@ -196,12 +196,12 @@ function countKeyRequests(): number {
   return simulator.requests.filter((request) => request === 'iq encrypt get <key>').length
 }
 
-/** How many devices of the recipient the last message was for. */
+/** How many of the recipient's devices the last message was for. */
 function devicesOfLast(recipient: string): number {
   return simulator.messages.sent.at(-1)?.devices.filter((jid) => jid.includes(recipient)).length ?? 0
 }
 
-/** As when its keys were never fetched: they are asked for with the next message. */
+/** Deletes the session with a device, as if its keys had never been fetched. The next message fetches them. */
 async function forgetSession({ storage }: ChannelWorld, lidUser: string, device: number): Promise<void> {
   await storage.sql(`delete from channel_session_key where kind = 'session' and id = '${lidUser}_1.${device}'`)
 }

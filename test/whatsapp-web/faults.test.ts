@@ -21,7 +21,7 @@ import {
 } from '../support/whatsapp-web/library-world.ts'
 import type { Line } from '../support/whatsapp-web/line.ts'
 
-// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
+// The channel relies on what this version does. If a new version behaves differently, the titles say what to change.
 
 const REASON = whyNoLibrary()
 
@@ -31,7 +31,7 @@ describe.skipIf(REASON)(
     openSimulator()
 
     describe('a message', () => {
-      it('is acknowledged late, and other queries are answered meanwhile', async () => {
+      it('can be acknowledged late, while other queries are answered', async () => {
         const number = newNumber()
         const client = await linked(number)
         const late = Promise.withResolvers<void>()
@@ -59,7 +59,7 @@ describe.skipIf(REASON)(
         simulator.messages.failNext(number, fault)
 
         await relay(client, fault)
-        // What comes later is behind the ack that there would have been.
+        // The reply comes after the place where the ack would be.
         await client.socket.onWhatsApp(RECIPIENT)
 
         assert.deepEqual([client.acks.length, simulator.phone(RECIPIENT).texts.includes(fault)], [0, isThere])
@@ -82,7 +82,7 @@ describe.skipIf(REASON)(
 
           assert.equal(code, 428)
           assert.deepEqual(
-            // Some may have come before the line ended.
+            // Some receipts may have come before the line ended.
             [...new Set([...client.receipts, ...again.receipts].map(({ attrs }) => attrs['type'] ?? 'delivered'))],
             receipts,
           )
@@ -90,7 +90,7 @@ describe.skipIf(REASON)(
         },
       )
 
-      it('is refused for as long as the recipient is', async () => {
+      it('is refused while its recipient is', async () => {
         const recipient = newNumber()
         simulator.phone(recipient)
         const to = `${recipient}@s.whatsapp.net`
@@ -124,7 +124,7 @@ describe.skipIf(REASON)(
         assert.equal((await client.ended).code, code)
       })
 
-      it('that is cut in a frame ends with 428, and what the frame held comes with the next login', async () => {
+      it('that is cut inside a frame ends with 428, and the content of the frame comes after the next login', async () => {
         const number = newNumber()
         const client = await linked(number)
         simulator.messages.onMessage = () => lineOf(number).cutNextFrame()
@@ -145,7 +145,7 @@ describe.skipIf(REASON)(
         await end(again)
       })
 
-      it('that is slow still works', async () => {
+      it('may be slow', async () => {
         const number = newNumber()
         const client = await linked(number)
         lineOf(number).gapMs = 40
@@ -154,20 +154,20 @@ describe.skipIf(REASON)(
         const ack = await send(client, 'slow')
 
         assert.equal(ack.attrs['error'], undefined)
-        // The devices, the keys, two receipts and the ack.
+        // Three delays at least: the devices, the keys and the ack. Two receipts follow.
         assert.ok(performance.now() - startedAt >= 3 * 40)
         await end(client)
       })
 
-      it('whose peer died is noticed only 5 s after a missed keepalive, and then waits for the WebSocket to close', async () => {
+      it('whose peer died ends only 5 s after a missed keepalive, and then waits for the WebSocket to close', async () => {
         const number = newNumber()
         const client = await linked(number, { keepAliveIntervalMs: 500 })
         lineOf(number).isFrozen = true
         const frozenAt = performance.now()
-        // The library closes the WebSocket once it has noticed, and only then waits.
+        // The library first closes the WebSocket and then waits for its end.
         await until('the WebSocket closes', () => !client.socket.ws.isOpen)
         const noticedMs = performance.now() - frozenAt
-        // Far longer than it takes to close a WebSocket whose peer lives.
+        // Takes far longer than closing a WebSocket whose peer is alive.
         await end(await linked(newNumber()))
         const isReported = await Promise.race([client.ended.then(() => true), Promise.resolve(false)])
 
@@ -180,7 +180,7 @@ describe.skipIf(REASON)(
     })
 
     describe('receipts', () => {
-      it('of the own phone say that the server has the message', async () => {
+      it('from the own phone of the sender say that the server has the message', async () => {
         const number = newNumber()
         const client = await linked(number)
         setReceipts('sender')
@@ -238,7 +238,7 @@ describe.skipIf(REASON)(
         await end(client)
       })
 
-      it('that are held back come with the next login', async () => {
+      it('that are held back come after the next login', async () => {
         const client = await linked(newNumber())
         setReceipts('delivered', { isHeldBack: () => true })
         await send(client, 'held back')
@@ -252,7 +252,7 @@ describe.skipIf(REASON)(
       })
     })
 
-    it('is notified of devices that are linked and unlinked, and updates the cache of devices, so that it need not be short', async () => {
+    it('updates its cache of devices when it is notified of linked and unlinked ones, so entries may live long', async () => {
       const recipient = newNumber()
       const number = newNumber()
       simulator.phone(recipient)
@@ -304,12 +304,12 @@ function isAllAcknowledged(number: string): boolean {
   return lineOf(number).login?.device.unacknowledged.length === 0
 }
 
-/** The devices of the recipient that the last message was for. */
+/** The recipient's devices that the last message was for. */
 function recipientDevices(recipient: string): readonly string[] {
   return simulator.messages.sent.at(-1)?.devices.filter((jid) => jid.includes(recipient)) ?? []
 }
 
-/** All messages that a receipt names. */
+/** The ids of all messages that a receipt names. */
 function idsOf(receipt: BinaryNode): readonly (string | undefined)[] {
   const items = childrenOf(childOf(receipt, 'list'), 'item')
   return [receipt, ...items].map(({ attrs }) => attrs['id'])

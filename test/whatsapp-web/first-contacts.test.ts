@@ -15,7 +15,7 @@ const LIMIT = { deadlineMs: 60_000, everyMs: 20 }
 describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('writes to no new recipient while WhatsApp locks them, also after a restart, and to known ones all the time', async () => {
+  it('sends to no new recipients while WhatsApp locks them, also after a restart, and always to known ones', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'known', RECIPIENT)
@@ -35,11 +35,11 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
     await world.waitsFor(heldLater, 'first_contacts_locked')
     await world.reaches(await world.accept(sender, 'known again', RECIPIENT), 'READ')
 
-    // The one to the known recipient.
+    // This one stanza went to the known recipient.
     assert.equal(simulator.messages.sent.length, stanzas + 1)
   })
 
-  it('sends what waited when WhatsApp ends the lock early', async () => {
+  it('sends waiting messages when WhatsApp ends the lock early', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'known', RECIPIENT)
@@ -51,8 +51,9 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
 
     simulator.messages.lockedUntil.delete(number)
 
-    // It asks every ten minutes, and each message is decided anew once a minute. After the first step the lane is claimed
-    // again; then no step is as long as its lease, and none is taken while the number logs in or sends.
+    // The channel queries the lock every ten minutes, and each waiting message is decided again once a minute. After the first
+    // skip the lane is claimed again. From then on each skip is shorter than the lease, and there is none while the number logs
+    // in or sends.
     world.skip(10 * 60_000)
     const isIdle = async () =>
       world.statusesOf(sender.connectionId).at(-1) === 'ready' && (await world.stateOf(held)) === 'QUEUED'
@@ -66,7 +67,7 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
     )
   })
 
-  it('sends the token along that someone gave the number who wrote to it first, so that it is no first contact', async () => {
+  it('adds the token of a person who wrote first, so that the answer is not a first contact', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'to one who never wrote', RECIPIENT)
@@ -85,7 +86,7 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
     )
   })
 
-  it('says of a message that waits how many new recipients were used, and sends to known ones meanwhile', async () => {
+  it('explains a wait with the number of new recipients used, and sends to known ones meanwhile', async () => {
     const world = await openWorld({ newRecipientsPerDay: 1 })
     const { sender, messageId } = await world.link(newNumber(), 'first', RECIPIENT)
     await world.startWorker(ANNA)
@@ -99,7 +100,7 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
     assert.match(laneWait?.words ?? '', /^1 of 1 new recipients were written to within 24 hours, so none is left\.$/)
   })
 
-  it('shows that it types and that the number is online, where the connection is set so', async () => {
+  it('shows that it types and that the number is online if the settings say so', async () => {
     const world = await openWorld({ typing: true, presence: true })
     const { messageId } = await world.link(newNumber(), 'typed', RECIPIENT)
     const before = simulator.requests.length
@@ -114,7 +115,7 @@ describe.skipIf(REASON)(`WhatsApp Web and new recipients, against the simulator$
     assert.ok(place('chatstate <composing>') < asked.findIndex((request) => request.startsWith('message')))
   })
 
-  it('shows neither where it is not', async () => {
+  it('shows neither if the settings do not say so', async () => {
     const world = await openWorld()
     const { messageId } = await world.link(newNumber(), 'plain', RECIPIENT)
     const before = simulator.requests.length

@@ -18,11 +18,11 @@ import {
   until,
 } from '../support/whatsapp-web/library-world.ts'
 
-// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
+// The channel relies on what this version does. If a new version behaves differently, the titles say what to change.
 
 const REASON = whyNoLibrary()
 
-/** Nothing else of a socket is used. */
+/** All members of a socket that the channel uses. */
 const CALLED: Readonly<Record<keyof LibrarySocket, true>> = {
   ev: true,
   ws: true,
@@ -46,7 +46,7 @@ const CALLED: Readonly<Record<keyof LibrarySocket, true>> = {
 describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulator,${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('is the version that the channel installs, and has all that the channel calls', async () => {
+  it('is the version that the channel installs, and has all members that the channel uses', async () => {
     const client = await LibraryClient.link(simulator, newNumber())
 
     const missing = Object.keys(CALLED).filter((name) => !(name in client.socket))
@@ -59,9 +59,9 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
   })
 
   describe('with the wrapper of libsignal', () => {
-    it('refuses a signature that is wrong', () => {
+    it('refuses a wrong signature', () => {
       const { Curve } = simulator.library
-      // The sign of a key's Edwards point and each byte of a signature are met.
+      // In these rounds each byte of the signature is changed once, and both signs of the key's Edwards point occur.
       for (let byte = 0; byte < 64; byte += 1) {
         const keys = Curve.generateKeyPair()
         const message = Buffer.from('text')
@@ -75,7 +75,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       }
     })
 
-    it('ends a connection whose certificates are forged', async () => {
+    it('ends a connection with forged certificates', async () => {
       simulator.isCertificateForged = true
       onTestFinished(() => {
         simulator.isCertificateForged = false
@@ -96,7 +96,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       assert.equal((await client.ended).code, 515)
     })
 
-    it('by a code that is typed into the phone', async () => {
+    it('by a code typed into the phone', async () => {
       const client = new LibraryClient(simulator)
       const number = newNumber()
       await client.nextCode()
@@ -110,7 +110,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       await end(await LibraryClient.logIn(simulator, client.state))
     })
 
-    it('gives out a code before the server has answered, so a refused one cannot be recognised', async () => {
+    it('and returns a typed code before the server has answered, so a refused code is not recognised', async () => {
       const client = new LibraryClient(simulator)
       await client.nextCode()
       simulator.pairing.isCodeRefused = true
@@ -126,7 +126,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       await end(client)
     })
 
-    it('gets no code as something that is no browser', async () => {
+    it('and gets no typed code unless it claims to be a browser', async () => {
       const client = new LibraryClient(simulator, undefined, { browser: ['Windows', 'Nuncio', '1'] })
       await client.nextCode()
       const refused = nextNode(client, 'CB:iq,type:error')
@@ -137,7 +137,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       await end(client)
     })
 
-    it('ends the line with 408 when the QR codes have run out, also while a code waits to be typed, so each must last long then', async () => {
+    it('and ends the line with 408 when the QR codes run out, even if a code can still be typed, so they must last long', async () => {
       const client = new LibraryClient(simulator, undefined, { qrTimeout: 300 })
       await client.nextCode()
       const taken = nextNode(client, 'CB:iq,type:result,link_code_companion_reg')
@@ -147,7 +147,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       assert.equal((await client.ended).code, 408)
     })
 
-    it('tries to log in after a code that was never typed, so unfinished credentials have to be deleted', async () => {
+    it('and tries to log in after a code that was never typed, so unfinished credentials must be deleted', async () => {
       const client = new LibraryClient(simulator)
       await client.nextCode()
       await client.socket.requestPairingCode(newNumber())
@@ -159,7 +159,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       assert.equal(code, 401)
     })
 
-    it('neither acknowledges a notification before it is linked nor changes the secret that was withdrawn', async () => {
+    it('and before it is linked neither acknowledges a notification nor replaces a withdrawn secret', async () => {
       const client = new LibraryClient(simulator)
       const shown = await client.nextCode()
       const before = simulator.requests.length
@@ -177,7 +177,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       assert.match(simulator.takeComplaints().join(), /did not acknowledge that its secret is not valid any more/)
     })
 
-    it('with a new secret when the phone refuses the first one, if the notification is acknowledged for it', async () => {
+    it('with a new secret after the phone refuses the first one, if the channel acknowledges the notification', async () => {
       simulator.pairing.needsNewSecret = true
       onTestFinished(() => {
         simulator.pairing.needsNewSecret = false
@@ -203,7 +203,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
   })
 
   describe('ends a line', () => {
-    it.each(['402', '403', '405', '409', '500', '503'])('with the code of a refused login: %s', async (reason) => {
+    it.each(['402', '403', '405', '409', '500', '503'])('with the code of the refused login: %s', async (reason) => {
       const number = newNumber()
       const client = await LibraryClient.link(simulator, number)
       await end(client)
@@ -236,7 +236,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
       assert.deepEqual([before, simulator.phone(number).devices.size], [1, 0])
     })
 
-    it('at once when its WebSocket is terminated, though the peer is dead', async () => {
+    it('at once when its WebSocket is terminated, even if the peer is dead', async () => {
       const number = newNumber()
       const client = await LibraryClient.link(simulator, number)
       const line = simulator.lineOf(number)
@@ -250,7 +250,7 @@ describe.skipIf(REASON)(`${LIBRARY.name} ${LIBRARY.version}, against the simulat
   })
 
   describe('looks up a number', () => {
-    it('and leaves it out when it is not registered, but says undefined when there was no answer', async () => {
+    it('and leaves it out if it is not registered, but returns undefined if there was no answer', async () => {
       const client = await LibraryClient.link(simulator, newNumber())
       const [known, unknown] = [
         await client.socket.onWhatsApp(RECIPIENT),

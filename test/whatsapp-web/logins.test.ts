@@ -36,7 +36,7 @@ describe.skipIf(REASON)(`a login of WhatsApp Web, against the simulator${skipNot
     },
   )
 
-  it('of a number that is banned is not tried again after a restart, until a person wants it', async () => {
+  it('of a banned number is not tried again after a restart until a person asks for it', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'waits', RECIPIENT)
@@ -57,7 +57,7 @@ describe.skipIf(REASON)(`a login of WhatsApp Web, against the simulator${skipNot
     await world.reaches(messageId, 'READ')
   })
 
-  it('is given up by the library where the certificate is forged, and not tried again at once', async () => {
+  it('ends when the certificate is forged, and is not tried again at once', async () => {
     const world = await openChannelWorld(simulator)
     const { sender, messageId } = await world.link(newNumber(), 'waits', RECIPIENT)
     simulator.isCertificateForged = true
@@ -72,7 +72,7 @@ describe.skipIf(REASON)(`a login of WhatsApp Web, against the simulator${skipNot
     assert.deepEqual([world.statusesOf(sender.connectionId), logins()], [['connecting', 'client-refused'], 0])
   })
 
-  it('begins with what WhatsApp has said to route it by', async () => {
+  it('begins with the routing information that WhatsApp has sent', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
@@ -89,7 +89,7 @@ describe.skipIf(REASON)(`a login of WhatsApp Web, against the simulator${skipNot
   })
 })
 
-/** How many there were since. */
+/** Returns a function that counts the logins from now on. */
 function countLogins(): () => number {
   let count = 0
   simulator.onLogin = () => {

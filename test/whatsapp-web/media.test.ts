@@ -31,7 +31,7 @@ describe.skipIf(REASON)(
   () => {
     openSimulator()
 
-    it.each(MEDIA_TYPES)('sends one that we have uploaded: %s', async (type) => {
+    it.each(MEDIA_TYPES)('sends a file that we have uploaded: %s', async (type) => {
       const number = newNumber()
       const client = await linked(number)
       const bytes = randomBytes(70_000)
@@ -47,7 +47,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('asks where files go, and asks again only on request', async () => {
+    it('queries the hosts for files, and queries them again only on request', async () => {
       const client = await linked(newNumber())
       const before = requests()
 
@@ -76,7 +76,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('leads to a complaint when a phone cannot open one', async () => {
+    it('a phone that cannot open a file causes a complaint', async () => {
       const client = await linked(newNumber())
       const { imageMessage } = await upload(client, 'image', randomBytes(100))
 

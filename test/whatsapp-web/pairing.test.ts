@@ -24,7 +24,7 @@ describe.skipIf(REASON).each(ENGINES)(
   (_, newWorld) => {
     openSimulator()
 
-    it('by a QR code, lets at once go what waited for it', async () => {
+    it('by a QR code sends waiting messages at once', async () => {
       const world = await openWorld(newWorld)
       const number = newNumber()
       const sender = await world.addSender(number)
@@ -45,7 +45,7 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.equal(row?.['code'], null)
     })
 
-    it('by a code that is typed into the phone', async () => {
+    it('by a code typed into the phone', async () => {
       const world = await openWorld(newWorld)
       const number = newNumber()
       const sender = await world.addSender(number)
@@ -59,7 +59,7 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.deepEqual(await request.end(), ['done', undefined])
     })
 
-    it('is done by one of two workers, and goes on with the other one when the first one stops', async () => {
+    it('is done by one worker, and continues at another when the first stops', async () => {
       const world = await openWorld(newWorld)
       const number = newNumber()
       const sender = await world.addSender(number)
@@ -99,7 +99,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.deepEqual(await request.end(), ['done', undefined])
   })
 
-  it('links nothing when the phone has another number, and keeps nothing', async () => {
+  it('links nothing if the phone has another number, and stores nothing', async () => {
     const { world, sender } = await openUnlinked()
     const other = newNumber()
     const request = await world.request(sender, 'qr')
@@ -111,7 +111,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(await hasSession(world.storage), false)
   })
 
-  it('shows no code that WhatsApp refuses', async () => {
+  it('shows no code if WhatsApp refuses it', async () => {
     simulator.pairing.isCodeRefused = true
     onTestFinished(() => {
       simulator.pairing.isCodeRefused = false
@@ -124,7 +124,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(await hasSession(world.storage), false)
   })
 
-  it('shows a code that was mistyped until it is typed right, and is not confused by a phone that opens its page first', async () => {
+  it('shows the code until it is typed correctly, even if the phone opens the page for codes first', async () => {
     let mistyped = 0
     simulator.pairing.onMistyped = () => {
       mistyped += 1
@@ -147,7 +147,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(world.events.filter(({ event }) => event === 'channel.thread_ended').length, 0)
   })
 
-  it('links a device whose code was typed in its last second, although its time is over before the phone has linked it', async () => {
+  it('links a device whose code was typed in its last second, although the code expires meanwhile', async () => {
     const { world, number, sender } = await openUnlinked()
     const request = await world.request(sender, 'code')
     const code = await request.code()
@@ -158,7 +158,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.deepEqual(await request.end(), ['done', undefined])
   })
 
-  it('ends when WhatsApp does not answer whether it takes the code', async () => {
+  it('ends when WhatsApp does not answer the request for a code', async () => {
     simulator.queries.muted.add('md link_code_companion_reg')
     onTestFinished(() => void simulator.queries.muted.delete('md link_code_companion_reg'))
     const { world, sender } = await openUnlinked()
@@ -171,7 +171,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(await hasSession(world.storage), false)
   })
 
-  it('ends when it is cancelled, when it is watched no more, and when its code has expired', async () => {
+  it('ends when it is cancelled, when no page watches it any more, and when its code has expired', async () => {
     const { world, sender } = await openUnlinked()
     const cancelled = await world.request(sender, 'qr')
     const code = await cancelled.code()
@@ -194,7 +194,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(await hasSession(world.storage), false)
   })
 
-  it('has the credentials on disk before the device signs, so that a crash leaves no device that cannot log in', async () => {
+  it('stores the credentials before the device signs, so that a crash leaves no device that cannot log in', async () => {
     const { world, number, sender } = await openUnlinked()
     const stored: Promise<boolean>[] = []
     simulator.pairing.onFinish = () => {
@@ -211,7 +211,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.deepEqual(await Promise.all(stored), [true])
   })
 
-  it('goes on after a crash between the signature and the login', async () => {
+  it('continues after a crash between the signature and the login', async () => {
     const { world, number, sender, anna } = await openUnlinked()
     simulator.refusedLogins.set(number, '503')
     const request = await world.request(sender, 'qr')
@@ -226,7 +226,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.equal(simulator.phone(number).devices.size, 1)
   })
 
-  it('again, keeps the device from before until a phone has linked the new one, and unlinks it then', async () => {
+  it('again keeps the old device until a phone has linked the new one, and then unlinks it', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'first', RECIPIENT)
@@ -247,7 +247,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.deepEqual(simulator.phone(RECIPIENT).unreadable, [])
   })
 
-  it('again, goes back to the device from before when the new one cannot log in', async () => {
+  it('again returns to the old device if the new one cannot log in', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'first', RECIPIENT)
@@ -264,11 +264,11 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     assert.deepEqual(await request.end(), ['failed', 'unlinked'])
     await world.reaches(await world.accept(sender, 'second', RECIPIENT), 'READ')
     assert.deepEqual([...simulator.phone(number).devices.keys()], [1])
-    // Its ratchets are gone, so new sessions are opened with devices that it knew.
+    // The ratchets of the old device are deleted, so it opens new sessions with devices that it knew.
     for (const complaint of simulator.takeComplaints()) assert.match(complaint, /^keys of \d+@lid were fetched again$/)
   })
 
-  it('unlinks, and is unlinked then', async () => {
+  it('can be undone: the phone is unlinked and the status says so', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'first', RECIPIENT)
@@ -285,7 +285,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     await world.waitsFor(await world.accept(sender, 'waits', RECIPIENT), 'device_unlinked')
   })
 
-  it('unlinks also a session that waits for its next login, and so does the removal of its connection', async () => {
+  it('can be undone while the session waits for its next login, by unlinking or by removing the connection', async () => {
     const world = await openWorld()
     const [one, other] = [newNumber(), newNumber()]
     const senders = [await world.link(one, 'first', RECIPIENT), await world.link(other, 'first', RECIPIENT)]
@@ -305,7 +305,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     await until('the end of the link', () => simulator.phone(other).devices.size === 0)
   })
 
-  it('is used here again after it was taken elsewhere, only when a person wants that', async () => {
+  it('uses a number here again that was taken elsewhere, only when a person asks for that', async () => {
     const world = await openWorld()
     const number = newNumber()
     const { sender, messageId, state } = await world.link(number, 'first', RECIPIENT)
@@ -325,7 +325,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
     await world.reaches(waiting, 'READ')
   })
 
-  it('refuses what cannot be done, and a second person meanwhile', async () => {
+  it('refuses what is impossible, and a second request at the same time', async () => {
     const { world, sender } = await openUnlinked()
     await assert.rejects(world.request(sender, 'unlink'), { code: 'number_not_linked' })
     await assert.rejects(world.request(sender, 'use-here'), { code: 'number_not_linked' })
@@ -350,7 +350,7 @@ describe.skipIf(REASON)(`linking a number, against the simulator${skipNote(REASO
   })
 })
 
-/** In steps shorter than a lease, so that the worker keeps the lane. */
+/** Lets time pass in steps shorter than a lease, so that the worker keeps the lane. */
 async function passWhileWatched(world: ChannelWorld, request: WatchedRequest, ms: number): Promise<void> {
   for (let passed = 0; passed <= ms; passed += 5_000) {
     await request.watch()

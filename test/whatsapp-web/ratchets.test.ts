@@ -28,17 +28,17 @@ describe.skipIf(REASON)(`the encrypted session with a person${skipNote(REASON)}`
     whole = await loadWholeLibrary()
   })
 
-  it('goes on when a message is written by number while another one comes by LID', async () => {
+  it('continues when a message is written by number while another comes by LID', async () => {
     const [anna, ben] = [await open(), await open()]
     await begin(anna, ben)
     const texts: string[] = []
 
     for (let turn = 0; turn < 6; turn += 1) {
-      // The first one has a new ratchet, so that only the second is a step of one and the same.
+      // Its message starts a new ratchet. The second one then is a step of that same ratchet.
       texts.push(await anna.decrypt(byLid(BEN), await ben.encrypt(byLid(ANNA), `answer ${turn}`)))
       const second = await ben.encrypt(byLid(ANNA), `second ${turn}`)
       const writing = anna.encrypt(byNumber(BEN), `text ${turn}`)
-      // In one turn each of them begins first.
+      // In every other turn the other side begins first.
       if (turn % 2 === 0) await setTimeout(1)
       const [sealed, answered] = await Promise.all([writing, anna.decrypt(byLid(BEN), second)])
       texts.push(answered, await ben.decrypt(byLid(ANNA), sealed))
@@ -51,7 +51,7 @@ describe.skipIf(REASON)(`the encrypted session with a person${skipNote(REASON)}`
     )
   })
 
-  it('does not come back when its device is removed while a message is written', async () => {
+  it('stays deleted when its device is removed while a message is written', async () => {
     const [anna, ben] = [await open(), await open()]
     await begin(anna, ben)
 
@@ -84,7 +84,7 @@ async function open() {
 
 type Side = Awaited<ReturnType<typeof open>>
 
-/** Both have written to each other, so that each message steps the ratchet. */
+/** Lets both write to each other, so that each further message steps the ratchet. */
 async function begin(anna: Side, ben: Side): Promise<void> {
   await anna.repository.injectE2ESession({ jid: byLid(BEN), session: bundleOf(ben.creds) })
   await ben.decrypt(byLid(ANNA), await anna.encrypt(byLid(BEN), 'first'))
@@ -109,7 +109,7 @@ function byLid({ lid }: Person): string {
   return `${lid}@lid`
 }
 
-/** Keys in memory, which take as long as a database does. */
+/** Keys in memory that are as slow as a database. */
 function slowKeys(): KeyStore {
   const rows = new Map<string, unknown>()
   return {

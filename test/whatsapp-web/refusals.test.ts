@@ -15,7 +15,7 @@ describe.skipIf(REASON)(
   () => {
     openSimulator()
 
-    it('lets the messages to one recipient wait, and sends to others meanwhile', async () => {
+    it('delays the messages to one recipient, and sends to others meanwhile', async () => {
       const world = await openChannelWorld(simulator)
       const slow = refusedRecipient()
       const { sender, messageId } = await world.link(newNumber(), 'too fast', slow)
@@ -30,7 +30,7 @@ describe.skipIf(REASON)(
       await world.reaches(messageId, 'READ')
     })
 
-    it('lets the whole number wait once three recipients in a row were refused', async () => {
+    it('delays the whole number after three recipients in a row were refused', async () => {
       const world = await openChannelWorld(simulator)
       const { sender, messageId } = await world.link(newNumber(), 'hello', RECIPIENT)
       await world.startWorker(ANNA)
@@ -51,7 +51,7 @@ describe.skipIf(REASON)(
   },
 )
 
-/** In steps shorter than a lease, so that the worker keeps the lane. */
+/** Lets time pass in steps shorter than a lease, so that the worker keeps the lane. */
 async function pass(world: ChannelWorld, ms: number): Promise<void> {
   for (let passed = 0; passed <= ms; passed += LEASE_MS / 5) {
     world.skip(LEASE_MS / 5)

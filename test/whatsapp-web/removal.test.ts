@@ -27,7 +27,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     await isUnlinked(world, number)
   })
 
-  it('is unlinked also when WhatsApp does not let it log in at first', async () => {
+  it('is unlinked even if WhatsApp refuses its login at first', async () => {
     const { world, number, connectionId } = await removeLinked()
     simulator.refusedLogins.set(number, BUSY)
     await world.startWorker(BEN)
@@ -42,7 +42,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     assert.deepEqual(failuresToUnlink(world), [])
   })
 
-  it('is unlinked by the next worker when one stops meanwhile', async () => {
+  it('is unlinked by the next worker if the first one stops', async () => {
     const { world, number, connectionId } = await removeLinked()
     simulator.refusedLogins.set(number, BUSY)
     const ben = await world.startWorker(BEN)
@@ -58,7 +58,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     assert.deepEqual(failuresToUnlink(world), [])
   })
 
-  it('is forgotten after a minute without a login, and the log says that the phone may list it', async () => {
+  it('is deleted after a minute without a login, and the log says that the phone may still list it', async () => {
     const { world, number, connectionId } = await removeLinked()
     simulator.refusedLogins.set(number, BUSY)
 
@@ -66,7 +66,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     await waitUntil(
       'the end of the session',
       async () => {
-        // No step is as long as the lease.
+        // Each skip is shorter than the lease.
         world.skip(LEASE_MS / 5)
         return !(await hasSession(world.storage))
       },
@@ -80,7 +80,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     ])
   })
 
-  it('stays stored while all lanes are held, and is unlinked after their release', async () => {
+  it('stays stored while all lanes are held, and is unlinked when they are released', async () => {
     const { world, number, connectionId } = await removeLinked()
     simulator.refusedLogins.set(number, BUSY)
     await world.startWorker(BEN)
@@ -93,7 +93,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
       async () => {
         world.skip(LEASE_MS / 5)
         const lane = await readLane(world, connectionId)
-        // Its session is closed by then, and what it wanted to remove is refused.
+        // Its session is closed by then, and storage refuses what the worker wants to delete.
         return lane.owner === null || lane.epoch !== epoch
       },
       { ...LIMIT, everyMs: 100 },
@@ -107,7 +107,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     assert.deepEqual(failuresToUnlink(world), [])
   })
 
-  it('is forgotten without a word when it was never linked', async () => {
+  it('is deleted without a log entry if it was never linked', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const sender = await world.addSender(number)
@@ -121,7 +121,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     assert.deepEqual(failuresToUnlink(world), [])
   })
 
-  it('is forgotten when WhatsApp does not answer that it is logged out, and the log says so', async () => {
+  it('is deleted if WhatsApp does not confirm the log-out, and the log says so', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const { sender, messageId } = await world.link(number, 'hello', RECIPIENT)
@@ -145,7 +145,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
     ])
   })
 
-  it('is left to the next worker at once by one that loses the lane', async () => {
+  it('is handed to the next worker at once if a worker loses the lane', async () => {
     const { world, number, connectionId, accountId } = await removeLinked()
     simulator.refusedLogins.set(number, BUSY)
     const channel = world.createChannel()
@@ -168,7 +168,7 @@ describe.skipIf(REASON)(`a removed connection of WhatsApp Web, against the simul
   })
 })
 
-/** A linked number that has sent, and was removed while no worker ran. */
+/** A linked number that has sent a message, and was removed while no worker ran. */
 async function removeLinked() {
   const world = await openChannelWorld(simulator)
   const number = newNumber()
@@ -190,7 +190,7 @@ async function readLane({ storage }: ChannelWorld, id: ConnectionId): Promise<{ 
   return { owner: lane?.['owner'], epoch: Number(lane?.['epoch']) }
 }
 
-/** How many of its lines WhatsApp has ended because it is busy. */
+/** How many of its lines WhatsApp has ended as busy. */
 function refusals(world: ChannelWorld, connectionId: ConnectionId): number {
   return world.events.filter(
     (event) => event.event === 'session.changed' && event.connectionId === connectionId && event.code === Number(BUSY),

@@ -19,7 +19,7 @@ import {
   wireId,
 } from '../support/whatsapp-web/library-world.ts'
 
-// The design of the channel rests on what this version does. When a new version does otherwise, the title says what to change.
+// The channel relies on what this version does. If a new version behaves differently, the titles say what to change.
 
 const REASON = whyNoLibrary()
 
@@ -50,7 +50,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('to no device of the recipient when the query of devices is not answered, and it is acknowledged', async () => {
+    it('to no device of the recipient if the query for devices gets no answer, and the server acknowledges it', async () => {
       const before = await linked(newNumber())
       await send(before, 'with devices')
       await end(before)
@@ -67,7 +67,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('to the own phone alone when the recipient is not on WhatsApp, and it is acknowledged', async () => {
+    it('only to the own phone of the sender if the recipient is not on WhatsApp, and the server acknowledges it', async () => {
       const number = newNumber()
       const client = await linked(number)
 
@@ -79,7 +79,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('without a device that it could not encrypt for, and fails only when there is none left', async () => {
+    it('without a device that it cannot encrypt for, and fails only if there is no other', async () => {
       const several = newNumber()
       await end(await LibraryClient.link(simulator, several))
       const failing = new Set([`${several}:1@`])
@@ -99,7 +99,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('with new keys of the recipient each time its devices are not in the cache, so that the cache has to be kept', async () => {
+    it('with newly fetched keys if the devices of the recipient are not in the cache, so the cache must be stored', async () => {
       const cache = deviceCache()
       const client = await linked(newNumber(), { userDevicesCache: cache })
       await send(client, 'first')
@@ -116,7 +116,7 @@ describe.skipIf(REASON)(
       await end(again)
     })
 
-    it('and asks for a trusted-contact token after each one, unless it is noted before that it was asked for', async () => {
+    it('and then requests a trusted-contact token each time, unless a request is noted in its state', async () => {
       const client = await LibraryClient.link(simulator, newNumber())
       const atFirst = tokenRequests()
       await send(client, '1')
@@ -128,14 +128,14 @@ describe.skipIf(REASON)(
       await noteToken(client)
       const before = tokenRequests()
       await send(client, '3')
-      // What comes later has to be behind a request that the third message would have caused.
+      // The reply comes after the request that the third message would have caused.
       await client.socket.onWhatsApp(RECIPIENT)
 
       assert.equal(tokenRequests(), before)
       await end(client)
     })
 
-    it('and steps the ratchet on disk only after the stanza has left, so a kill in between makes the next one unreadable', async () => {
+    it('and stores the ratchet only after the stanza was sent, so a kill in between makes the next message unreadable', async () => {
       const client = await linked(newNumber())
       await send(client, 'first')
       const sessions = () => JSON.stringify(client.state.idsOf('session').map((row) => client.state.rows.get(row)))
@@ -160,7 +160,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('unless the length of its additional nodes cannot be read, and then the ratchet stays', async () => {
+    it('unless reading the length of its additional nodes throws, and then the ratchet does not step', async () => {
       const client = await linked(newNumber())
       await send(client, 'first')
       const sessions = () => JSON.stringify(client.state.idsOf('session').map((row) => client.state.rows.get(row)))
@@ -174,7 +174,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('with a reporting token in some of its stanzas only', async () => {
+    it('with a reporting token in only some of its stanzas', async () => {
       const client = await linked(newNumber())
       const before = simulator.messages.sent.length
       const { Message } = simulator.library.proto
@@ -209,13 +209,13 @@ describe.skipIf(REASON)(
 
         assert.equal(ack.attrs['error'], code)
         await until('the event', () => updates.length > 0)
-        // It has to be asked for.
+        // The library does not report it by itself; it must be queried.
         assert.ok(client.updates.every(({ reachoutTimeLock }) => reachoutTimeLock === undefined))
         await end(client)
       },
     )
 
-    it('and asks for the token of the recipient once more after a 463, unless its listener for acks is taken off', async () => {
+    it('and requests the token of the recipient once more after a 463, unless its listener for acks is removed', async () => {
       const number = newNumber()
       const client = await linked(number)
       const before = tokenRequests()
@@ -227,14 +227,14 @@ describe.skipIf(REASON)(
       client.socket.ws.off('CB:ack,class:message', theirs)
 
       await send(client, 'refused again')
-      // What comes later has to be behind a request that the second message would have caused.
+      // The reply comes after the request that the second message would have caused.
       await client.socket.onWhatsApp(RECIPIENT)
 
       assert.equal(tokenRequests(), before + 1)
       await end(client)
     })
 
-    it('and says until when first contacts are locked only when it is asked', async () => {
+    it('and reports until when first contacts are locked only when it is queried', async () => {
       const number = newNumber()
       const client = await linked(number)
       await send(client, 'first contact before the lock')
@@ -253,7 +253,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('and holds events back for long after the first login, but not stanzas, so only these can be relied on', async () => {
+    it('and delays events long after the first login, but not stanzas, so only stanzas can be relied on', async () => {
       const number = newNumber()
       const client = await linked(number, {
         shouldSyncHistoryMessage: ({ syncType }: { syncType: number }) => syncType !== FULL_HISTORY,
@@ -269,7 +269,7 @@ describe.skipIf(REASON)(
       await end(client)
     })
 
-    it('and acknowledges receipts only when its own listener has run, so one that is not stored comes again', async () => {
+    it('and acknowledges receipts only after its own listener has run, so an unstored receipt comes again', async () => {
       const client = await linked(newNumber())
       const [theirs] = client.socket.ws.listeners('CB:receipt')
       assert.ok(theirs)
@@ -304,7 +304,7 @@ function tokenRequests(): number {
   return simulator.requests.filter((request) => request === 'iq privacy set <tokens>').length
 }
 
-/** The library's own, but nothing can be encrypted for addresses with one of these parts. */
+/** The library's own repository, except that encrypting fails for addresses that contain one of these parts. */
 function failFor(parts: ReadonlySet<string>): MakeSignalRepository {
   return (...args) => {
     const repository = simulator.library.DEFAULT_CONNECTION_CONFIG.makeSignalRepository(...args)

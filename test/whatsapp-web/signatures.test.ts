@@ -10,7 +10,7 @@ type Verify = (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean
 
 const REASON = whyNoLibrary()
 const TYPE = Buffer.of(5)
-/** The prime of the field, and how many points the group of signatures has. */
+/** The prime of the field, and the order of the group in which signatures are made. */
 const PRIME = 2n ** 255n - 19n
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
 
@@ -25,7 +25,10 @@ const SIGNATURE_OF_EMPTY = Buffer.from(
   '6d7423d3a20c5508fd623705b0acdb8b283e183c4d20e0e62b3c070310fb3de77578b9c5ef10b2cd8f26f54f82b31689b7b3848784d46577aac2912cf67b3c09',
   'hex',
 )
-/** Of the neutral point and 0: right, without any private key, for each message whose hash the order of the key divides. */
+/**
+ * Consists of the neutral point and 0. For a key of small order it is valid, without any private key, for each message whose hash
+ * is a multiple of that order.
+ */
 const NEUTRAL = Buffer.concat([littleEndian(1n), littleEndian(0n)])
 const OF_ORDER_8 = 325606250916557431795983626356110631294008115727848805560023387167927233504n
 
@@ -34,14 +37,14 @@ interface Vector {
   readonly message?: Buffer
   readonly signature?: Buffer
   readonly isTaken?: true
-  /** Where the library's own verification takes what this one refuses. */
+  /** True if the library's own verification accepts what this one refuses. */
   readonly isTakenByLibrary?: true
 }
 
 const VECTORS: Readonly<Record<string, Vector>> = {
   'a signature': { isTaken: true },
   'a signature of an empty message': { message: EMPTY, signature: SIGNATURE_OF_EMPTY, isTaken: true },
-  // Only 255 bits of a Montgomery key count.
+  // A Montgomery key has only 255 bits.
   'a key whose highest bit is set': { key: flipped(KEY, 31, 0x80), isTaken: true },
   'an empty message with the signature of another': { message: EMPTY },
   'another message': { message: flipped(MESSAGE, 0) },
@@ -67,7 +70,7 @@ const VECTORS: Readonly<Record<string, Vector>> = {
 }
 
 describe.skipIf(REASON)(`a signature that the wrapper of libsignal checks${skipNote(REASON)}`, () => {
-  it.each(Object.entries(VECTORS))('is taken or refused as by the library itself, or refused: %s', (_, vector) => {
+  it.each(Object.entries(VECTORS))('is accepted only if the library itself accepts it: %s', (_, vector) => {
     const { key = KEY, message = MESSAGE, signature = SIGNATURE, isTaken = false, isTakenByLibrary = isTaken } = vector
 
     assert.equal(isSignedBy(key, message, signature), isTaken)
@@ -75,7 +78,7 @@ describe.skipIf(REASON)(`a signature that the wrapper of libsignal checks${skipN
   })
 })
 
-/** What the wrapper replaces. */
+/** Loads the function that the wrapper replaces. */
 function openLibrary(): Verify {
   const requireThere = createRequire(join(LIBRARY_FOLDER, 'package.json'))
   const { verifySignature } = requireThere('libsignal-original/src/curve') as { readonly verifySignature: Verify }
@@ -100,7 +103,7 @@ function flipped(bytes: Buffer, place: number, bits = 1): Buffer {
   return changed
 }
 
-/** The same signature with a number that stands for the same point. */
+/** The same signature with another number that stands for the same point. */
 function beyondOrder(signature: Buffer): Buffer {
   const number = BigInt(`0x${Buffer.from(signature.subarray(32)).reverse().toString('hex')}`)
   return Buffer.concat([signature.subarray(0, 32), littleEndian(number + ORDER)])

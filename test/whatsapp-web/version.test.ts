@@ -14,7 +14,7 @@ const NEWEST = 1_999_999_999
 describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old versions${skipNote(REASON)}`, () => {
   openSimulator()
 
-  it('logs in as the version that WhatsApp names once its own is refused, and with it at first after a restart', async () => {
+  it('logs in with the version that WhatsApp names after its own is refused, and starts with it after a restart', async () => {
     const world = await openChannelWorld(simulator)
     const { messageId, sender } = await world.link(newNumber(), 'hello', RECIPIENT)
     const pages = simulator.pages.length
@@ -31,7 +31,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
     assert.ok(!world.statusesOf(sender.connectionId).includes('client-refused'))
   })
 
-  it('links a phone as the version that WhatsApp names once its own is refused', async () => {
+  it('links a phone with the version that WhatsApp names after its own is refused', async () => {
     const world = await openChannelWorld(simulator)
     const number = newNumber()
     const sender = await world.addSender(number)
@@ -44,7 +44,7 @@ describe.skipIf(REASON)(`WhatsApp Web, against a simulator that refuses old vers
     assert.deepEqual(await request.end(), ['done', undefined])
   })
 
-  it('does not wait for the version that WhatsApp does not name, once the worker has stopped', async () => {
+  it('stops waiting for a version that WhatsApp does not name when the worker stops', async () => {
     const world = await openChannelWorld(simulator)
     const calls = { begun: 0, ended: 0 }
     const guarded: GuardedCall = {

@@ -1,5 +1,5 @@
-// An adapter in front of phones that are a file: each line is one message that arrived, and never goes away again. It is killed
-// at any moment; what it shares with the real adapters is all but this.
+// An adapter whose phones are a file. Each line is one message that has arrived, and stays for ever. The adapter may be killed at
+// any time. Except for the phones it runs the code of the real adapters.
 import { existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ask, readArguments, rejected, serve } from '../../../adapters/adapter.mjs'
@@ -14,7 +14,7 @@ const before = existsSync(options.phones) ? readFileSync(options.phones, 'utf8')
 const phones = openSync(options.phones, 'a')
 const somewhen = () => pause(Math.random() * MOST_PAUSE_MS)
 
-/** As a gateway reports, by a call of its own. The adapter may be gone meanwhile. */
+/** Reports an arrival by a call of its own, as a gateway does. The adapter may be gone by then. */
 async function reportArrival(attemptId) {
   await pause(Math.random() * 500)
   await ask(`http://${options.listen}/arrived?id=${attemptId}`).catch(() => {})
@@ -49,5 +49,5 @@ await serve(options, {
     return { status: 200, text: 'ok' }
   },
 })
-// The phones report what the adapter had no time to hear of.
+// Repeats the last reports, which the adapter may not have received before it was killed.
 for (const line of before.slice(-REPORTED_AGAIN)) void reportArrival(JSON.parse(line).attemptId)

@@ -19,10 +19,10 @@ import type { DeliveredEntry } from '../../support/ledger/ledger-input.ts'
 const NUMBERS = 3
 const FIRST_NUMBER = 15_550_009_100
 const DRAINED_WITHIN_MS = 120_000
-// Accepted before each kill.
+// Messages accepted before each kill.
 const AT_STAKE = 30
 
-/** The adapter of one number, and the file that its phones are. */
+/** The adapter of one number, and the file that stands for its phones. */
 interface Sender {
   readonly number: string
   readonly adapter: AdapterProcess
@@ -30,7 +30,7 @@ interface Sender {
   readonly phones: string
 }
 
-/** Running, each with a log and a secret of its own. */
+/** Starts the adapters, each with its own log and secret. */
 export async function startAdapters(): Promise<readonly Sender[]> {
   const folder = temporaryFolder()
   return Promise.all(
@@ -52,7 +52,7 @@ export async function startAdapters(): Promise<readonly Sender[]> {
   )
 }
 
-/** The settings of the service for them. */
+/** The settings of the service for these adapters. */
 export function adapterSettings(senders: readonly Sender[]): Readonly<Record<string, string>> {
   return { NUNCIO_BRIDGE_ORIGINS: senders.map(({ adapter }) => adapter.origin).join(',') }
 }
@@ -63,11 +63,11 @@ interface Killed {
   readonly seed: number
   readonly senders: readonly Sender[]
   readonly world: Recorded & { readonly client: Pick<SendClient, 'send'> }
-  /** Ends services without warning, and starts them again. */
+  /** Kills services and starts them again. */
   readonly killAndStart: (round: number, random: Random) => Promise<void>
 }
 
-/** Sends from several numbers while services and adapters are killed, and then compares the whole with what the phones have. */
+/** Sends from several numbers while services and adapters are killed. Then compares the log with what the phones have. */
 export async function sendThroughKills(plan: Killed): Promise<void> {
   const { title, rounds, seed, senders, world, killAndStart } = plan
   for (const { number, adapter, secretFile } of senders) {
@@ -93,12 +93,12 @@ export async function sendThroughKills(plan: Killed): Promise<void> {
   printTable(title, { rounds, seed, ...ledger.counts, ...ledger.states })
   assertClean(ledger)
   assertLedgerSeesFaults(input)
-  // Each kill may cost each number a message with an unknown result, and now and then the line to the phones breaks as well.
+  // Each kill may leave each number with one unknown result. Now and then the connection to the phones breaks as well.
   const unknown = ledger.states['UNCONFIRMED'] ?? 0
   assert.ok(unknown <= 2 * NUMBERS * rounds + arrived.length * 0.1, `${unknown} messages are UNCONFIRMED`)
 }
 
-/** One after the other, so that the others have something open. */
+/** Kills one adapter after another, so that the others have open attempts. */
 async function killAdapters(senders: readonly Sender[], random: Random): Promise<void> {
   for (const { adapter } of senders) {
     await setTimeout(random.between(100, 500))

@@ -8,21 +8,21 @@ import { waitUntil } from '../../support/black-box/wait-until.ts'
 import { cloudNumber, connectNumber } from '../../support/whatsapp-cloud/connect-number.ts'
 import type { CallbackPlan, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
 
-/** Sandbox connections whose calls last until they are cut off: 20 s is the longest latency there is. */
+/** Sandbox connections whose calls last until they are cut off. 20 s is the longest latency that the sandbox allows. */
 export const SLOW_SANDBOX = { connections: 2, connectionArguments: ['--set', 'latency=20s'] } as const
 
 const RECIPIENT = '447900000001'
-/** The sandbox recipient for which it cannot be found out whether a call delivered something. */
+/** The sandbox cannot say whether a call to this recipient delivered anything. */
 const UNKNOWN_LOST = '15550100004'
 /** Longer than a claim lasts (15 s). */
 const FROZEN_MS = 18_000
 const OPEN_WITHIN_MS = 15_000
 const CLAIM_OVER_WITHIN_MS = 30_000
-// A claim that runs out, and then the 60 s for which a channel is asked for evidence.
+// A claim expires, and then a channel is asked for evidence for 60 s.
 const ENDED_WITHIN_MS = 120_000
 const IS_UNDER_WAY = new Set(['QUEUED', 'SENDING'])
 
-// Reports of Meta that come before the call is answered: in these runs it never is.
+// Meta reports before it answers the call, which it never does in these runs.
 const READ: Partial<CallbackPlan> = { beforeAnswer: 1 }
 const FAILED: Partial<CallbackPlan> = { beforeAnswer: 1, failLater: { code: 131_026 } }
 const REPORTS = 4
@@ -30,12 +30,12 @@ const REPORTS = 4
 interface Attempted {
   readonly cli: Pick<QuickCli, 'json'>
   readonly client: Pick<SendClient, 'send'>
-  /** The two of `SLOW_SANDBOX`. */
+  /** The two connections of `SLOW_SANDBOX`. */
   readonly connections: readonly string[]
   readonly simulator: Simulator
-  /** Takes the reports of Meta. */
+  /** The URL for Meta's reports. */
   readonly serviceUrl: string
-  /** The page of a message. */
+  /** Reads the page of a message. */
   readonly readLines: ReadLines
 }
 
@@ -45,23 +45,23 @@ interface Story {
   readonly timeline: readonly { readonly kind: string; readonly facts: { readonly attempt?: number } }[]
 }
 
-/** Of an attempt with an unknown result: its worker died, or the worker itself cut it off. */
+/** Why the result of an attempt is unknown: its worker died, or its worker cut it off. */
 type UnknownReason = 'stopped_while_sending' | 'result_unknown'
 
-/** What the log says of a message, and what has become of it. */
+/** What the log says about a message, and what really happened to it. */
 interface End {
   readonly state: string
   readonly reason: string | null
   readonly attempts: readonly string[]
-  /** How often its recipient has got it. */
+  /** How often the recipient has received it. */
   readonly arrived: number
 }
 
 /**
- * One message on each of five connections. Their attempts are open, and no answer has come:
+ * One message on each of five connections. Their attempts are open and not answered:
  *
- * - `read`, `failed`: Meta has taken it, and its report that it was read, or that it could not be delivered, has come already.
- * - `unreported`: Meta has taken it, and reports nothing. The control of the first two.
+ * - `read`, `failed`: Meta has accepted it, and has already reported that it was read, or could not be delivered.
+ * - `unreported`: Meta has accepted it, and reports nothing. The control for the first two.
  * - `provable`: nothing has been delivered, and the sandbox can show it.
  * - `unprovable`: nothing has been delivered, and nothing can show it.
  */
@@ -101,14 +101,17 @@ export class CutAttempts {
     return attempts
   }
 
-  /** While no worker handles them: the log must not claim a result. */
+  /** Asserts that the log states no result while no worker handles the messages. */
   async assertNoResult(): Promise<void> {
     assert.deepEqual(new Set(await this.#states()), new Set(['SENDING']))
   }
 
-  /** Once the last sign of life of its process is too old. `readLines`: by what still answers. */
+  /**
+   * Waits until the process counts as gone, and asserts what the page then says. `readLines`: reads the page of a process that
+   * answers.
+   */
   async assertStopIsSaid(readLines: ReadLines, [cause, nextStep]: readonly [RegExp, RegExp]): Promise<void> {
-    // Before that, its process is called silent.
+    // Until then the process counts as silent.
     const isSaid = async () => cause.test((await readLines(this.#ids['provable'] ?? ''))[1] ?? '')
     await waitUntil('the process counts as gone', isSaid, { deadlineMs: CLAIM_OVER_WITHIN_MS, everyMs: 500 })
     const [answer, , step] = await readLines(this.#ids['provable'] ?? '')
@@ -116,7 +119,7 @@ export class CutAttempts {
     assert.match(step ?? '', nextStep)
   }
 
-  /** What the pages say of what has ended: of the messages that the lines name. */
+  /** Asserts what the pages of these ended messages say. */
   async assertPagesSay(lines: Readonly<Record<string, readonly [RegExp, RegExp]>>): Promise<void> {
     for (const [name, [answer, cause]] of Object.entries(lines)) {
       const [sentence, why] = await this.#parts.readLines(this.#ids[name] ?? '')
@@ -125,7 +128,7 @@ export class CutAttempts {
     }
   }
 
-  /** Waits until all of them have ended, and holds what the log says then against what is true. */
+  /** Waits until all messages have ended, and compares the log with the truth. */
   async assertHonestEnds(
     title: string,
     reason: UnknownReason,
@@ -133,7 +136,7 @@ export class CutAttempts {
   ): Promise<void> {
     const isOver = async () => (await this.#states()).every((state) => !IS_UNDER_WAY.has(state))
     await waitUntil('all of them have ended', isOver, { deadlineMs: ENDED_WITHIN_MS, everyMs: 500 })
-    // Reports that came before their attempt had ended are applied a moment later.
+    // A report that came before its attempt ended is applied a moment later.
     const isReported = async () => (await this.#messageWithAttempts('read')).state === 'READ'
     await waitUntil('the reports are applied', isReported, { deadlineMs: OPEN_WITHIN_MS }).catch(() => {})
     const ends = await this.#read()
@@ -149,7 +152,7 @@ export class CutAttempts {
     const ends: Record<string, End> = {}
     for (const name of Object.keys(this.#ids)) {
       const { state, reason, timeline } = await this.#messageWithAttempts(name)
-      // A broken line is logged when it breaks, and the result of the attempt later: the last entry counts.
+      // A broken connection is logged when it breaks, and the result of the attempt later. The last entry counts.
       const results = timeline.filter(({ kind }) => /^attempt-(accepted|rejected|unknown)$/.test(kind))
       const last = new Map(results.map(({ kind, facts }) => [facts.attempt, kind.replace('attempt-', '')]))
       ends[name] = {
@@ -182,12 +185,12 @@ function honestEnds(reason: UnknownReason): Readonly<Record<string, End>> {
   }
 }
 
-/** Until no claim of a process that stands still can hold any more. */
+/** Waits until every claim of a stopped process has expired. */
 export function untilClaimsHaveEnded(): Promise<void> {
   return setTimeout(FROZEN_MS)
 }
 
-/** Returns the sender number. `reports` null: Meta reports nothing of it. */
+/** Connects a number and returns it. `reports` null: Meta sends no reports about it. */
 async function connect(
   { cli, simulator, serviceUrl }: Attempted,
   place: number,

@@ -16,7 +16,7 @@ export interface DiskFullReport {
   readonly acked: number
   readonly notAccepted: number
   readonly states: Readonly<Record<string, number>>
-  /** How long after room was made the next message was accepted, per round. */
+  /** For each round: the time from when there was room until the next message was accepted. */
   readonly resumedAfterMs: readonly number[]
   readonly mediaRequests: number
   /** How many of the refused requests were found in the API log afterwards. */
@@ -38,7 +38,7 @@ const world = await openWorld({
 })
 const { service, client, cli, connections } = world
 const { pid } = service
-// A sign-in has to be written, which a full disk prevents.
+// Sign in now: it writes a row, which a full disk prevents.
 const readLines = await openPages(world, service.url)
 const [from = '', ...others] = connections
 const load = new Load({ client, connections: others, pauseMs: 20, keyedShare: 0.3, seed, textLength: 2_000 })
@@ -73,7 +73,7 @@ async function fillAndMakeRoom(round: number): Promise<number> {
   disk.fill()
   if (round === 0) host.goOn()
   const isNoticed = async () => {
-    // Whatever a checkpoint frees is taken again, until nothing can be committed.
+    // Also takes what a checkpoint frees, until nothing can be committed.
     disk.fill()
     return notAccepted() > before
   }
@@ -92,7 +92,7 @@ async function fillAndMakeRoom(round: number): Promise<number> {
   return Math.round(performance.now() - roomAt)
 }
 
-/** At once, and when the last heartbeat has run out: then the service seems to be gone. */
+/** Asserts the explanations at once, and again when the last lease has expired and the service seems to be gone. */
 async function assertEverythingSaysWhy(): Promise<void> {
   const fileId = media.answer.kind === 'acked' ? media.answer.messageId : ''
   assertPageSaysDiskFull(await readLines(fileId))

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 
 const SIZE_BYTES = 4 * 1024 * 1024
 
-/** Serves one file, and holds back its second half on the first request until it is released. */
+/** Serves one file. The first request gets the second half only after `release`. */
 export class SlowFileHost {
   readonly bytes = randomBytes(SIZE_BYTES)
   readonly #server: Server

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const CHUNK = Buffer.alloc(64 * 1024)
 
-/** A disk so small that it is easily filled. */
+/** A disk that is small enough to fill quickly. */
 export class SmallDisk {
   readonly path: string
 
@@ -14,7 +14,7 @@ export class SmallDisk {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m`, 'none', this.path])
   }
 
-  /** Takes all the room there is, but for what is left. Called again, it also takes what others have freed since. */
+  /** Takes all free room except `leftBytes`. A further call also takes what others have freed since. */
   fill(leftBytes = 0): void {
     const filler = openSync(this.#filler, 'a')
     try {
@@ -23,7 +23,7 @@ export class SmallDisk {
           writeSync(filler, CHUNK, 0, size)
         } catch (error) {
           if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
-          // The last corner is filled with less and less.
+          // Fills the rest with smaller and smaller pieces.
           size = Math.floor(size / 2)
         }
       }

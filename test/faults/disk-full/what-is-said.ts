@@ -5,7 +5,7 @@ interface SaidByService {
   readonly error: { readonly since: number; readonly cause: string } | null
 }
 
-/** As the banner of the console has it. */
+/** Reads the error that the banner of the console shows. */
 export async function readBanner(url: string): Promise<SaidByService['error']> {
   const response = await fetch(`${url}/console/api/storage`)
   assert.equal(response.status, 200)
@@ -17,7 +17,7 @@ interface Attention {
   readonly running: boolean | null
 }
 
-/** On the page of a message that waits, or whose result cannot be stored. */
+/** Asserts the page of a message that waits, or whose result cannot be stored. */
 export function assertPageSaysDiskFull([answer, cause, nextStep]: readonly (string | null)[]): void {
   assert.match(answer ?? '', /^(Not sent yet\.|Not known yet: its result cannot be stored now\.)$/)
   assert.equal(cause, 'The disk is full. Nothing can be accepted or sent.')
@@ -27,7 +27,7 @@ export function assertPageSaysDiskFull([answer, cause, nextStep]: readonly (stri
   )
 }
 
-/** What a visitor is shown while the disk is full: the cause on every lane, and nowhere that no service runs. */
+/** Asserts that while the disk is full every lane shows the cause, and nothing says that no service runs. */
 export async function assertCauseIsSaid(cli: Pick<NuncioCli, 'json'>, cause: RegExp): Promise<void> {
   const connections = await cli.json<{ reason: string; reasonWords?: string }[]>('connection', 'list')
   const { storage, running } = await cli.json<Attention>('attention')

@@ -8,15 +8,15 @@ import type { NuncioCli } from '../../support/black-box/nuncio-cli.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { DeliveredEntry, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 
-// What tests share that bring a database back to an older state, and then do what its operator does.
+// Shared by tests that move a database back to an older state and then act as its operator.
 
 type Cli = Pick<NuncioCli, 'run' | 'json'>
 
 const HELD_WITHIN_MS = 15_000
-// Longer than the time between two polls for lanes that have something to do, on both engines.
+// Longer than the interval at which both engines poll for lanes with work.
 const NOTHING_SENT_FOR_MS = 5_000
 
-/** Returns how long it took. */
+/** Returns how long the hold took to begin. */
 export async function waitUntilHeld(cli: Cli): Promise<number> {
   const from = performance.now()
   await waitUntil('all lanes are held', () => isHeld(cli), { withinMs: HELD_WITHIN_MS })
@@ -27,7 +27,7 @@ export async function isHeld(cli: Cli): Promise<boolean> {
   return (await cli.json<{ held: boolean }>('hold')).held
 }
 
-/** What people are shown of a hold. */
+/** Asserts what people see of a hold. */
 export async function assertHoldIsShown(cli: Cli, why: RegExp): Promise<void> {
   const [waiting] = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const hold = await cli.run('hold')
@@ -36,7 +36,7 @@ export async function assertHoldIsShown(cli: Cli, why: RegExp): Promise<void> {
 
   assert.match(hold.stdout, why)
   assert.match(hold.stdout, / then: .*nuncio .*hold --release\n$/)
-  // Behind an alarm of the time in which nothing could be written.
+  // An alarm about the time without writes may come first.
   assert.match(attention.stdout, new RegExp(why, 'm'))
   assert.match(
     timeline.stdout,
@@ -45,7 +45,7 @@ export async function assertHoldIsShown(cli: Cli, why: RegExp): Promise<void> {
   assert.match(timeline.stdout, /What to do: .*nuncio .*hold --release/)
 }
 
-/** To be called while the lanes are held. A call that was open when it went back is brought to its end: one for each connection. */
+/** Call it while the lanes are held. A call that was open when the database went back may end now, one for each connection. */
 export async function assertNothingIsSent(cli: Cli): Promise<void> {
   const inbox = () => cli.json<DeliveredEntry[]>('sandbox', 'inbox')
   const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
@@ -68,15 +68,15 @@ function keyOf({ messageId, deliveredAt }: DeliveredEntry): string {
   return `${messageId} ${String(deliveredAt)}`
 }
 
-/** As a person does who knows what was sent. Returns how many would have been sent again. */
+/** Cancels what was sent, as a person does who knows it. Returns how many messages would have been sent again. */
 export async function cancelWhatWasSent(recorded: Recorded, truth: readonly DeliveredEntry[]): Promise<number> {
   const { cli } = recorded
-  // Calls that were open when it went back have ended since, and are in what is left.
+  // Calls that were open when the database went back have ended since, and are in the inbox.
   const ended = await cli.json<DeliveredEntry[]>('sandbox', 'inbox')
   const sent = new Set([...truth, ...ended].map(({ messageId }) => messageId))
   const waiting = await cli.json<ListedMessage[]>('message', 'list', '--state', 'QUEUED')
   const repeats = waiting.filter(({ id }) => sent.has(id))
-  // One visit for all: there may be hundreds, and each command makes a connection of its own.
+  // One connection for all: there may be hundreds, and each command opens its own.
   const visit = await withDatabaseOf(recorded)
   for (const { id } of repeats) await visit.administration.cancelMessage(id as MessageId, 'test')
   await visit.close()
@@ -89,7 +89,7 @@ function withDatabaseOf({ databaseUrl: url, dataDir }: Recorded) {
   return openSqlite(findDatabase(dataDir), options)
 }
 
-/** What was delivered before and again after. One that both know is the same delivery. */
+/** Finds messages that were delivered both before and again after. A delivery that both lists have is the same one. */
 export function findSentTwice(before: readonly DeliveredEntry[], after: readonly DeliveredEntry[]): string[] {
   const sentAt = new Map(before.map((entry) => [entry.messageId, String(entry.deliveredAt)]))
   return after
@@ -101,7 +101,7 @@ function toText(moment: number | string): string {
   return typeof moment === 'number' ? new Date(moment).toISOString() : moment
 }
 
-/** What was acknowledged and is gone counts as if it had never been answered. Returns how many these are. */
+/** Treats acknowledged messages that are gone as requests without an answer. Returns how many there are. */
 export async function splitLost(
   cli: Cli,
   requests: readonly SentRequest[],

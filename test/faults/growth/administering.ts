@@ -7,7 +7,7 @@ const ACCOUNT = 'acc3' as AccountId
 const ALL_MESSAGES: MessageFilter = { accountId: null, connectionId: null, state: null, limit: PAGE }
 const ALL_REQUESTS: RequestFilter = { accountId: null, tokenIds: null, connection: null, statuses: null, limit: PAGE }
 
-/** What a person asks for, by what it is called in a report. Lists are read by the page. */
+/** The queries of a person, by their names in a report. Lists are read page by page. */
 export const QUESTIONS: Readonly<Record<string, (of: Administration, ids: readonly MessageId[]) => Promise<unknown>>> =
   {
     'all messages': (of) => page(of.listMessages(ALL_MESSAGES)),
@@ -45,7 +45,7 @@ export const QUESTIONS: Readonly<Record<string, (of: Administration, ids: readon
     'a request': (of) => of.findRequest('req-2-77', null),
   }
 
-/** What a person does. */
+/** The changes that a person makes. */
 export const CHANGES: typeof QUESTIONS = {
   'cancelling a message': async (of) => {
     const waiting = { ...ALL_MESSAGES, state: 'QUEUED', connectionId: 'con900' as ConnectionId, limit: 1 } as const

@@ -1,15 +1,15 @@
 import type { Ran, Scan } from './plan-log.ts'
 
-/** Tables that grow with the messages. */
+/** Tables that grow with the number of messages. */
 const GROWING = ['queued', 'settled', 'ended_attempt', 'accept_commit', 'request', 'timeline', 'idempotency', 'media']
-// A few blocks are read as a whole more quickly than by an index.
+// A table of a few blocks is read faster as a whole than by an index.
 const SMALL_ROWS = 1_000
-// What one statement may read in these tables, unless it is excused. A batch is a few dozen messages.
+// How many rows of these tables one statement may read, unless it is excused. A batch has a few dozen messages.
 const MOST_ROWS = 1_000
 const MOST_BLOCKS = 2_000
 
 export interface Excuse {
-  /** The function that the statement stands in; null for one that was sent. */
+  /** The function that contains the statement; null for a statement that was sent. */
   readonly within: string | null
   readonly like: RegExp
   readonly mostRows: number
@@ -18,7 +18,7 @@ export interface Excuse {
   readonly because: string
 }
 
-/** One sentence for each statement that costs more the more there is. */
+/** One sentence for each statement whose cost grows with the table. */
 export function findCostly(ran: readonly Ran[], excuses: readonly Excuse[] = []): string[] {
   const found = ran.flatMap((each) => {
     const scans = each.scans.filter(({ table }) => GROWING.includes(table))
@@ -35,7 +35,7 @@ export function findCostly(ran: readonly Ran[], excuses: readonly Excuse[] = [])
   return [...new Set(found)]
 }
 
-/** Those that have read more partitions of one table than they may. */
+/** The statements that have read more partitions of one table than allowed. */
 export function findScattered(ran: readonly Ran[], most: number): string[] {
   return ran.flatMap((each) => {
     const relations = new Map<string, Set<string>>()

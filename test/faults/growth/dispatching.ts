@@ -18,7 +18,7 @@ import type { SomeMessage } from './grown-database.ts'
 
 const SPOOL = 'spool' as SpoolId
 
-/** One process on the database, without what it does by the clock. */
+/** One process on the database, without its timers. */
 export class DispatchingProcess {
   readonly storage: PostgresStorage
   readonly #worker = `worker-${randomUUID()}` as WorkerId
@@ -46,7 +46,7 @@ export class DispatchingProcess {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** What clients ask for: new messages, repeats, mistakes. */
+  /** Accepts what clients send: new messages, repeats, mistakes. */
   async accept(round: number): Promise<void> {
     const { intake } = this.storage
     await this.storage.lanes.renewLease()
@@ -66,7 +66,7 @@ export class DispatchingProcess {
     await intake.logRefused({ facts, accountId, tokenId, status: 400, code: 'HC-2', errors: '[]', body })
   }
 
-  /** What lanes do: they are claimed, send, fail, wait, and are given back. */
+  /** Does what lanes do: they are claimed, send, fail, wait, and are released. */
   async dispatch(round: number): Promise<void> {
     const { lanes } = this.storage
     const mine = Array.from({ length: 20 }, (_, i) => `con${(round * 20 + i) % LANES}` as ConnectionId)
@@ -88,8 +88,8 @@ export class DispatchingProcess {
   }
 
   /**
-   * What the network reports, of messages of several days, one that waits, and two unknown ones: once by our ids, and
-   * once by those of the network.
+   * Reports receipts about messages of several days, a waiting one and two unknown ones: once by our ids, and once by those of
+   * the network.
    */
   async reportReceipts(messages: readonly SomeMessage[]): Promise<void> {
     const [{ connectionId }] = messages as [SomeMessage]
@@ -181,7 +181,7 @@ export class DispatchingProcess {
     if (three.media === null) await lanes.record(step({ discard: dropped }))
   }
 
-  /** Without other steps beside it a step goes another way. */
+  /** Records a step alone, which takes another path in the database than several steps together. */
   async #sendAlone(lane: ClaimedLane): Promise<void> {
     const { lanes, clock } = this.storage
     const [message] = await lanes.fetchNext(lane.connectionId, 1, 0)

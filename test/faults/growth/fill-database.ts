@@ -8,7 +8,7 @@ export const ACCOUNTS = 20
 export const LANES = 2_000
 
 const OF_A_PERIOD = SETTLED / PERIODS
-/** The period that messages fall into now. A few wait since the one before. */
+/** The current period. A few messages wait since the period before. */
 const CURRENT = PERIODS
 const WAIT_SINCE_YESTERDAY = LANES
 
@@ -16,12 +16,13 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 /**
- * Five million messages: what has ended lies in eight days, what waits in two thousand lanes. The time of the database
- * goes through those days. Without a log of what is written, and with indexes only at the end: else it takes minutes.
+ * Writes five million messages: the settled ones are in eight days, the waiting ones in two thousand lanes. The clock of the
+ * database moves through those days. Tables are filled without a write-ahead log, and indexes are created at the end; otherwise
+ * it takes minutes.
  */
 export async function fillDatabase(sessions: readonly [Client, Client]): Promise<void> {
   const [session, other] = sessions
-  // The migrations have opened the first one.
+  // The migrations have opened the first period.
   for (let day = 2; day <= CURRENT; day++) {
     await session.query(timeAt(day))
     await session.query('select open_period()')
@@ -30,7 +31,7 @@ export async function fillDatabase(sessions: readonly [Client, Client]): Promise
   await session.query(ACCOUNTS_AND_LANES)
   const indexes = await dropIndexes(session)
   await Promise.all([fillSettled(session), fillQueued(other)])
-  // Those of what has ended are partitioned, and each takes about as long as all others together.
+  // The indexes of `settled` are partitioned. Each takes about as long as all others together.
   const isOfSettled = (sql: string) => /\bsettled\b/.test(sql)
   await Promise.all([
     runAll(
@@ -42,14 +43,14 @@ export async function fillDatabase(sessions: readonly [Client, Client]): Promise
       indexes.filter((sql) => !isOfSettled(sql)),
     ),
   ])
-  // Blocks of numbers as if all of this had been accepted.
+  // Moves the sequences as if all messages had been accepted.
   await session.query(
     `select setval('message_block', (select max(block_base) from period) + ${OF_A_PERIOD + QUEUED} / 1024 + 100)`,
   )
   await session.query(`select setval('request_number', (select max(request_base) from period) + 1000000)`)
 }
 
-/** That hour of that day, where today is 0; from then on it passes as it does for us. */
+/** The time of that hour of that day, where today is 0. From then on it passes at normal speed. */
 function timeAt(day: number, hour = 6): string {
   const at = (Math.floor(Date.now() / DAY_MS) + day) * DAY_MS + hour * HOUR_MS
   return `create or replace function now_ms() returns bigint language sql volatile as $$
@@ -62,7 +63,7 @@ async function runAll(session: Client, statements: readonly string[]): Promise<v
 
 const FILLED = ['settled', 'queued', 'ended_attempt', 'accept_commit', 'request', 'timeline', 'idempotency', 'media']
 
-/** Returns what makes them again, as the migrations have made them. */
+/** Returns the statements that create them again, as the migrations do. */
 async function dropIndexes(session: Client): Promise<string[]> {
   const { rows } = await session.query<{ drop: string; make: string }>(
     `select case when k.oid is null then format('drop index %I', i.relname)
@@ -96,7 +97,7 @@ const TEXT = '{"from":"15550001000","to":"15550100000","message":{"type":"messag
 const BODY = `'${TEXT}'`
 const CRC = crc32(TEXT)
 
-/** As an id that holds the time when it was made. */
+/** An id that contains the time at which it was created. */
 const idOf = (at: string, i: string) =>
   `left(lpad(to_hex(${at}), 12, '0'), 8) || '-' || right(lpad(to_hex(${at}), 12, '0'), 4) || '-7000-8000-' || lpad(to_hex(${i}), 12, '0')`
 

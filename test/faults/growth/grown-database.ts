@@ -6,7 +6,7 @@ import { PostgresServer } from '../../support/postgres/postgres-server.ts'
 import { fillDatabase } from './fill-database.ts'
 import { PlanLog } from './plan-log.ts'
 
-/** A server of its own with five million messages, on which every plan is written down. */
+/** A server of the tests' own with five million messages, on which every plan is logged. */
 export interface GrownDatabase {
   readonly url: string
   readonly log: PlanLog
@@ -21,13 +21,13 @@ export async function openGrownDatabase(): Promise<GrownDatabase> {
     parentFolder: memoryFolder(),
     settings: {
       ...PlanLog.settings,
-      // What is written in the transaction that empties its table needs no log then.
+      // With this, data written in the transaction that truncates its table need no log.
       wal_level: 'minimal',
       max_wal_senders: 0,
       max_wal_size: '8GB',
       maintenance_work_mem: '512MB',
       shared_buffers: '1GB',
-      // When statistics are there is for the tests to say.
+      // The tests decide when statistics exist.
       autovacuum: false,
     },
   })
@@ -37,7 +37,7 @@ export async function openGrownDatabase(): Promise<GrownDatabase> {
     const fillers: [Client, Client] = [new Client(url), new Client(url)]
     await Promise.all(fillers.map((filler) => filler.connect()))
     await fillDatabase(fillers)
-    // As autovacuum does after so many rows: then an index alone shows what is there.
+    // Autovacuum does this after as many rows. After it an index alone shows what is visible.
     await fillers[0].query('vacuum queued')
     await Promise.all(fillers.map((filler) => filler.end()))
     const log = await PlanLog.open(server, NAME)
@@ -59,7 +59,10 @@ export interface SomeMessage {
   readonly connectionId: ConnectionId
 }
 
-/** Of one that ended four days ago, one that ended today (each hours from a midnight), one that waits since yesterday, and the last that came. */
+/**
+ * Returns messages that ended four days ago and today (each some hours from midnight), one that waits since yesterday, and the
+ * latest one.
+ */
 export async function someMessages(session: Client): Promise<readonly SomeMessage[]> {
   const { rows } = await session.query<SomeMessage>(
     `select id, connection_id as "connectionId" from settled where sequence in ((4::bigint << 40) + 200000, (8::bigint << 40) + 200000)

@@ -14,26 +14,26 @@ const REASON = whyNoLibrary()
 const NUMBERS = 100
 const HOURS = 24
 const HOUR_MS = 3_600_000
-// The thread writes for 2 s after it was last allowed to, which happens each second.
+// The thread may write for 2 s after each permission, which comes every second.
 const SKIP_MS = 1_000
-// In each hour so many lines break, and so many messages are sent. Each number writes to one person of its own, and has done so before
-// the first hour ends: the library remembers people for three days.
+// How many lines break and how many messages are sent in each hour. Each number writes to one person of its own, and does so
+// before the first hour ends: the library remembers people for three days.
 const BREAKS = 20
 const MESSAGES = 50
 const FIRST_RECIPIENT = 15_559_000_000
-// Each line has a ping every 20 s. Right after a skip, and after a login, it begins anew.
+// Each line is pinged every 20 s. After a skip and after a login the interval starts anew.
 const LEAST_PINGS = 0.95 * NUMBERS * HOURS * 180
-// By then each number has broken and written a few times, and what is compiled on the way is compiled.
+// By then each number has lost its line and written a few times, and all code on the way is compiled.
 const FIRST_HOURS = 3
 const MOST_GROWTH = 1.05
 const BYTES_PER_MB = 1_000_000
-// It takes some minutes.
+// A run takes some minutes.
 const HANGS_AFTER_MS = HOUR_MS
 const LIMIT = { deadlineMs: 600_000, everyMs: 20 }
 
 describe.skipIf(REASON)(`a day of ${NUMBERS} linked numbers${skipNote(REASON)}`, () => {
   it(
-    'keeps no more memory than its first three hours, once all was freed that can be',
+    'uses no more memory than its first three hours, measured after garbage collection',
     async () => {
       const folder = temporaryFolder()
       const simulator = await openNetwork()
@@ -69,9 +69,9 @@ interface Day {
   readonly time: SkippedTime
   readonly world: World
   readonly numbers: readonly string[]
-  /** The main one and the channel's. Others that come later, as for the console, have their own first hours. */
+  /** The main thread and the channel's. Threads that start later, such as the console's, have first hours of their own. */
   readonly threads: ReadonlySet<number>
-  /** What the simulator saw since all numbers were logged in. */
+  /** What the simulator has seen since all numbers logged in. */
   readonly seen: { logins: number; pings: number; messages: number }
 }
 
@@ -94,12 +94,12 @@ async function beginDay(given: Pick<Day, 'simulator' | 'time' | 'world'>): Promi
   return day
 }
 
-/** Returns how much memory is kept after it. */
+/** Lets an hour pass. Returns how much memory is used after it. */
 async function passHour(day: Day, hour: number): Promise<number> {
   const { simulator, time, threads, seen } = day
   for (let ms = 0; ms < HOUR_MS; ms += SKIP_MS) {
     await time.skip(SKIP_MS)
-    // What was written to the simulator meanwhile is read in its next turn.
+    // The simulator reads in its next turn what was written to it.
     await new Promise((resolve) => setImmediate(resolve))
   }
   await time.goOn()
@@ -113,7 +113,7 @@ async function passHour(day: Day, hour: number): Promise<number> {
   return measured.reduce((sum, { heapUsed, external }) => sum + heapUsed + external, 0) / BYTES_PER_MB
 }
 
-/** So many numbers, from this place on and then from the beginning. */
+/** Returns `count` numbers, beginning at this place and continuing with the first one after the last. */
 function chosen({ numbers }: Day, from: number, count: number): readonly string[] {
   return Array.from({ length: count }, (_, place) => numbers[(from + place) % NUMBERS] ?? '')
 }

@@ -1,5 +1,5 @@
-// How long one step of deleting by age takes on SQLite among five million messages, measured by hand:
-// `node test/faults/growth/measure-retention.ts FOLDER`. The folder gets a scratch database of 3 GB, which is deleted again.
+// Measures by hand how long one step of deleting by age takes on SQLite with five million messages: `node
+// test/faults/growth/measure-retention.ts FOLDER`. It writes a scratch database of 3 GB to the folder, and deletes it at the end.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,12 +18,12 @@ const ACCOUNTS = 20
 const LANES = 2_000
 const STEPS = 400
 const STEPS_TO_LEARN = 100
-// As the service rests: ten times as long as a step took.
+// Like the service, rests ten times as long as a step took.
 const REST_TIMES = 10
 const BEFORE = Date.now() - 90 * 86_400_000
 const TEXT = '{"from":"15550001000","to":"15550100000","message":{"type":"message","message":"Hello"}}'
 
-/** A tenth of them was tried twice, and half of them have a receipt in their timeline. */
+/** A tenth of the messages was tried twice, and half of them have a receipt in their timeline. */
 function fill(path: string): void {
   openAdministration(path, { create: true, now: () => Date.now() }).close()
   const database = new DatabaseSync(path)

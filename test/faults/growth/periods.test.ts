@@ -25,24 +25,24 @@ import {
 
 const DAY = 24 * 3_600_000
 const HOUR = 3_600_000
-// The longest wait of a request beside a period that is opened or dropped. A busy machine needs some of it too.
+// The longest that a request may wait while a period is opened or dropped. A busy machine needs a part of it.
 const LONGEST_WAIT_MS = 2_500
 const PARTITIONED = ['settled', 'ended_attempt', 'accept_commit', 'request', 'timeline']
 
-describe('the day changes', () => {
-  it('G3: two processes accept and send on over a midnight, in order and without a gap, and back again', async () => {
+describe('a change of the day', () => {
+  it('G3: lets two processes accept and send in order past midnight, also when the clock goes back', async () => {
     const { world, session, traffic } = await busyWorld()
     await traffic.passes(20)
     for (const byMs of [DAY, DAY, -DAY, -2 * DAY, 2 * DAY]) {
       await world.setDatabaseClock(byMs)
-      // All of them check every minute, and several at once.
+      // All processes check every minute, and several do so at once.
       await Promise.all([openPeriod(world), openPeriod(world), openPeriod(world)])
       await traffic.passes(20)
     }
     await traffic.end()
 
     const { rows } = await session.query<{ number: number }>('select number from period order by number')
-    // Only a day that was never there before opens one.
+    // Only a new day opens a period.
     assert.deepEqual(
       rows.map(({ number }) => number),
       [0, 1, 2, 3],
@@ -63,8 +63,8 @@ describe('the day changes', () => {
   })
 })
 
-describe('a day that is dropped', () => {
-  it('goes with everything of it, while others accept and send and hardly wait', async () => {
+describe('a dropped day', () => {
+  it('is removed completely, while processes accept and send and hardly wait', async () => {
     const { world, session, traffic, sender } = await busyWorld()
     await accept(world, sender, { media: true, key: 'first' })
     await traffic.passes(20)
@@ -88,7 +88,7 @@ describe('a day that is dropped', () => {
     assert.ok(traffic.longestWaitMs < Math.max(LONGEST_WAIT_MS, 2 * before), said)
   })
 
-  it('is not the current one, nor one that has only just ended, nor one that is not there', async () => {
+  it('is never the current one, one that has just ended, or one that does not exist', async () => {
     const world = await opened()
     const session = await world.session()
     const current = await dropPeriod(session, 1)
@@ -102,7 +102,7 @@ describe('a day that is dropped', () => {
     assert.equal(await dropPeriod(session, 1), true)
   })
 
-  it('is none with anything unfinished: what waits, what is being handed over, what waits for evidence', async () => {
+  it('has no unfinished message: none that waits, is being handed over, or waits for evidence', async () => {
     const world = await opened()
     const session = await world.session()
     const sender = await addSender(world)
@@ -132,7 +132,7 @@ describe('a day that is dropped', () => {
     assert.equal(await dropPeriod(session, 1), true)
   })
 
-  it('waits for no long read, and keeps no request waiting for that', async () => {
+  it('is not dropped during a long read, and no request waits for it', async () => {
     const { session, world, traffic } = await busyWorld()
     await traffic.passes(5)
     await traffic.empty()
@@ -157,7 +157,7 @@ describe('a day that is dropped', () => {
 async function opened(): Promise<PostgresWorld> {
   const world = await newPostgresWorld()
   onTestFinished(() => world.close())
-  // They were opened by the true time, before the clock of the world was put in its place.
+  // The periods were opened by real time, before the world's clock was installed.
   await (await world.session()).query('update period set starts_at = now_ms()')
   return world
 }
@@ -197,14 +197,14 @@ class Traffic {
     this.#running.push(this.#run(world, sender, worker).catch((error: unknown) => void this.failures.push(error)))
   }
 
-  /** Resolves when each has gone through so many messages more. */
+  /** Resolves when each process has accepted and sent this many more messages. */
   async passes(count: number): Promise<void> {
     this.#isAccepting = true
     const from = new Map(this.#passed)
     await this.#until(() => [...this.#passed].every(([worker, passed]) => passed >= (from.get(worker) ?? 0) + count))
   }
 
-  /** Resolves when nothing waits any more. Nothing more is accepted until something is to pass. */
+  /** Resolves when nothing waits any more. Accepting stops until the next `passes`. */
   async empty(): Promise<void> {
     this.#isAccepting = false
     this.#isEmpty.clear()
@@ -254,7 +254,7 @@ async function send(world: PostgresWorld, lane: ClaimedLane, message: QueuedMess
   return world.lanes.record(step(world, lane, { finish: settled(world, message) }))
 }
 
-/** After a jump of the clock the claim may have ended. */
+/** Claims the lane again, because the claim may have expired when the clock jumped. */
 async function claimAnew(world: PostgresWorld, id: ConnectionId, worker: WorkerId): Promise<ClaimedLane> {
   await world.lanes.heartbeat(worker, 15_000)
   const [lane] = await claim(world, worker, [id])
@@ -286,7 +286,7 @@ async function fill(session: Client, period: number, count: number): Promise<voi
   )
 }
 
-/** What is there of a period. */
+/** Counts what is left of a period. */
 async function leftOf(session: Client, period: number): Promise<Record<string, number>> {
   const isOf = (column: string) => `${column} >> 40 = ${period}`
   const { rows } = await session.query<Record<string, number>>(

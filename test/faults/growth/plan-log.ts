@@ -6,23 +6,23 @@ import { type PostgresServer, type PostgresSettings, withClient } from '../../su
 
 const FOLDER = 'plans'
 
-/** How one statement read one table, or one partition of it, when it ran. */
+/** How one statement read one table, or one partition, when it ran. */
 export interface Scan {
   readonly kind: string
-  /** Of a partition: the table that it is a part of. */
+  /** For a partition: the table that it belongs to. */
   readonly table: string
   readonly relation: string
   readonly index: string | null
-  /** All that it read, wanted or not. */
+  /** All rows that it read, wanted or not. */
   readonly rows: number
-  /** Without them, reading a whole index for one row would seem harmless. */
+  /** Counts blocks too: otherwise reading a whole index for one row would seem harmless. */
   readonly blocks: number
 }
 
-/** A statement as it ran, sent by a process of ours or from within a function. */
+/** A statement as it ran, sent by one of our processes or inside a function. */
 export interface Ran {
   readonly sql: string
-  /** The innermost function that it stands in; null for what was sent. */
+  /** The innermost function that contains it; null for a statement that was sent. */
   readonly within: string | null
   readonly application: string
   readonly scans: readonly Scan[]
@@ -42,11 +42,11 @@ interface Node {
 }
 
 /**
- * The plans of all statements that run on a server, those inside of functions too, with what they really did. The server
- * writes them down (`auto_explain`), so the callers need no change for it.
+ * The plans of all statements that run on a server, including those inside functions, with what they really did. The server logs
+ * them (`auto_explain`), so callers need no change.
  */
 export class PlanLog {
-  /** For the server. */
+  /** The settings of the server. */
   static readonly settings: PostgresSettings = {
     logging_collector: true,
     log_destination: 'jsonlog',
@@ -64,7 +64,7 @@ export class PlanLog {
     this.#url = url
   }
 
-  /** From now on all new connections to this database are watched. */
+  /** From now on all new connections to this database are logged. */
   static async open(server: PostgresServer, database: string): Promise<PlanLog> {
     const settings = {
       session_preload_libraries: 'auto_explain',
@@ -80,9 +80,9 @@ export class PlanLog {
     return new PlanLog(join(server.dataFolder, FOLDER, 'plans.json'), server.url(database))
   }
 
-  /** What ran until now, from `since` on. */
+  /** The statements that have run, beginning at `since`. */
   async read(since = 0): Promise<readonly Ran[]> {
-    // The last line in the pipe to the log, so all others have arrived before it.
+    // Log a mark last: when it arrives, all lines before it have arrived.
     const mark = `mark ${randomUUID()}`
     await withClient(this.#url, (client) => client.query(`select '${mark}'`))
     await waitUntil('the log is written', async () => this.#text(since).includes(mark), {
@@ -92,7 +92,7 @@ export class PlanLog {
     return this.#text(since).split('\n').flatMap(readLine)
   }
 
-  /** Where to read on from. */
+  /** The position from which to read on. */
   get end(): number {
     return statSync(this.#file).size
   }
@@ -126,7 +126,7 @@ function scansOf(node: Node): Scan[] {
   const loops = node['Actual Loops'] ?? 0
   if (relation === undefined || !node['Node Type'].includes('Scan') || loops === 0) return found
   const read = ['Actual Rows', 'Rows Removed by Filter', 'Rows Removed by Index Recheck'] as const
-  // A bitmap's index lies beneath; other nodes count for themselves.
+  // The index of a bitmap scan is a child node; all other nodes count by themselves.
   const others = inner.filter((other) => !other['Node Type'].startsWith('Bitmap'))
   return [
     ...found,

@@ -12,7 +12,7 @@ import type { Ran } from './plan-log.ts'
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 900_000 })
 
-// A function plans anew for its values five times, and only then once for all.
+// PostgreSQL plans a function's statement anew five times, and only then may use one generic plan.
 const ROUNDS = 7
 
 describe('with five million messages', () => {
@@ -33,7 +33,7 @@ describe('with five million messages', () => {
     await database?.close()
   })
 
-  /** Runs everything that a process does, and returns what that was in SQL. */
+  /** Runs everything that a process does, and returns the SQL that ran. */
   async function serve(rounds: readonly number[]): Promise<readonly Ran[]> {
     const since = database.log.end
     for (const round of rounds) {
@@ -46,11 +46,11 @@ describe('with five million messages', () => {
     return database.log.read(since)
   }
 
-  it('accepting and dispatching read few rows, before statistics exist', async () => {
+  it('accepting and dispatching read few rows before statistics exist', async () => {
     assert.deepEqual(findCostly(await serve([0, 1]), EXCUSES), [])
   })
 
-  it('accepting and dispatching read few rows, each function in the end with one plan for all values', async () => {
+  it('accepting and dispatching read few rows when functions use generic plans', async () => {
     await database.session.query('set default_statistics_target = 10; analyze')
     const since = database.log.end
     const ran = await serve(Array.from({ length: ROUNDS }, (_, i) => i + 2))
@@ -69,7 +69,7 @@ describe('with five million messages', () => {
     assert.deepEqual(unseen, NOT_HOT)
   })
 
-  it('what is about one message reads one day only', async () => {
+  it('queries about one message read one day only', async () => {
     const since = database.log.end
     for (const message of messages) await dispatcher.report(message, 'read')
     await dispatcher.dispatch(100)
@@ -80,7 +80,7 @@ describe('with five million messages', () => {
     const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
     for (const id of ids.slice(0, 3)) await visit.administration.explainMessage(id)
     await visit.close()
-    // It may have been repeated until the day after the next one.
+    // A repeat may have come until the day after next, so requests of three days are read.
     const explained = await database.log.read(asked)
     assert.deepEqual(
       findScattered(
@@ -92,7 +92,7 @@ describe('with five million messages', () => {
     assert.deepEqual(findScattered(explained, 3), [])
   })
 
-  it('a page of each list, and each change by a person, reads few rows', async () => {
+  it('each page of a list and each change by a person reads few rows', async () => {
     const visit = await openAdministration({ url: database.url, migrateUrl: database.url }, { create: false })
     const costly: Record<string, unknown> = {}
     for (const [what, ask] of Object.entries({ ...QUESTIONS, ...CHANGES })) {
@@ -117,7 +117,7 @@ describe('with five million messages', () => {
     assert.deepEqual(costly, {})
   })
 
-  it('finds out when an index is missing', async () => {
+  it('notices a missing index', async () => {
     const { session, log } = database
     const costlyWithout = async (index: string, sql: string) => {
       const since = log.end
@@ -142,7 +142,7 @@ describe('with five million messages', () => {
   })
 })
 
-/** Functions that were called, or that a statement names. */
+/** The functions that were called, or that a statement names. */
 function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { within, sql } of ran) {
@@ -152,7 +152,7 @@ function namesOf(ran: readonly Ran[]): ReadonlySet<string> {
   return names
 }
 
-// What needs a situation that is hard to bring about is called by hand, and leaves nothing.
+// Functions whose situation is hard to cause are called by hand, and rolled back.
 const RARE = `begin;
   select locked_steps(array[account_id], array[connection_id], array[null::bigint], array[sequence], null, null, null, null)
     from queued where account_id = 'acc1' order by sequence desc limit 1;
@@ -165,7 +165,7 @@ const RARE = `begin;
     from queued where account_id = 'acc1' order by sequence desc limit 1;
   rollback`
 
-// By name. They are only called by people or triggers of rare changes, or touch none of these tables.
+// These are called only by people or by triggers of rare changes, or touch none of these tables.
 const NOT_HOT = [
   'advance_checkpoint',
   'drop_period',
@@ -229,18 +229,18 @@ const EXCUSES: readonly Excuse[] = [
 
 const MOST_ROWS_OF_A_QUESTION = 10_000
 
-// A whole question, in rows of tables that grow.
+// The most rows of growing tables that a whole query may read.
 const MOST_OF: Readonly<Record<string, number>> = {
-  // By the index of the account, so no row of another account is read.
+  // Uses the index of the account, so no row of another account is read.
   'messages of an account': 100,
-  // A part of 200 of either half of the log: its rows, what they refer to, and their count.
+  // A page of 200 from each half of the log: the rows, what they refer to, and their count.
   'requests of an account': 1_500,
-  // What waits is counted exactly, in the index of lanes alone.
+  // Waiting messages are counted exactly, using only the index of lanes.
   'all connections': 1.1 * QUEUED,
   'connections of an account': (1.1 * QUEUED) / ACCOUNTS,
   'held lanes': 1.1 * QUEUED,
-  // Searched in chunks of up to a hundred thousand rows, because no index has the connection of a row.
+  // Searched in chunks of up to a hundred thousand rows, because no index contains the connection of a row.
   'requests of a connection': 300_000,
-  // It is documented that this takes long: an index would cost every acceptance more.
+  // This is documented to take long: an index would make every acceptance more expensive.
   'a request': 3 * (SETTLED + QUEUED),
 }

@@ -4,17 +4,17 @@ import type { Random } from '../../support/black-box/random.ts'
 import type { Uptime } from './measure-resumption.ts'
 
 const KILL_WITHIN_MS = 2_000
-// Some kills come while it is still starting, when it recovers what the kill before has left.
+// The share of kills during a start, when the service recovers from the kill before.
 const SHARE_WHILE_STARTING = 0.15
 const STARTING_MS = 400
 
 export interface Kills {
   readonly uptimes: readonly Uptime[]
-  /** By the wall clock. */
+  /** When each kill happened, by the wall clock. */
   readonly killedAt: readonly number[]
 }
 
-/** Kills a running service so many times, at random moments, and starts it again each time. */
+/** Kills a running service this many times, at random moments, and starts it again each time. */
 export async function killAgainAndAgain(service: NuncioProcess, rounds: number, random: Random): Promise<Kills> {
   const uptimes: Uptime[] = []
   const killedAt: number[] = []

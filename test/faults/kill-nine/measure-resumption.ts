@@ -1,20 +1,20 @@
 import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
 
-/** From when the service said it was ready until it was killed, by the wall clock. */
+/** The time from when the service was ready until it was killed, by the wall clock. */
 export interface Uptime {
   readonly readyAt: number
   readonly endedAt: number
 }
 
 interface Resumption {
-  /** How often a lane that had something waiting at the start was seen to deliver before the next kill. */
+  /** How often a lane with a waiting message delivered something between a start and the next kill. */
   readonly lanesResumed: number
   readonly medianMs: number
-  /** Counts a lane that delivered nothing until the next kill with the time it had. */
+  /** The longest wait. A lane that delivered nothing counts with the whole time until the kill. */
   readonly slowestMs: number
 }
 
-/** How long lanes that had something waiting when the service became ready stood still. */
+/** Measures how long lanes with waiting messages stood still after the service was ready. */
 export function measureResumption(uptimes: readonly Uptime[], { messages, inbox }: LedgerInput): Resumption {
   const deliveredAt = new Map(inbox.map((entry) => [entry.messageId, entry.deliveredAt]))
   const lanes = Map.groupBy(

@@ -9,7 +9,7 @@ const seed = readSeed()
 
 describe('adapters that are killed, several workers', () => {
   it(
-    'G1 G2 G3 G5 G6: with kill -9 of services and of their adapters, loses, doubles and reorders nothing on PostgreSQL',
+    'G1 G2 G3 G5 G6: on PostgreSQL, a kill -9 of services and of their adapters loses, duplicates and reorders nothing',
     async () => {
       const senders = await startAdapters()
       const environment = adapterSettings(senders)

@@ -24,7 +24,7 @@ const WORKERS = 3
 const CONNECTIONS = 24
 const SETTINGS = ['--set', 'latency=30ms', '--set', 'delivered_after=300ms']
 const DAY_MS = 24 * 3_600_000
-// Back and forth, and further back than the life of what was made before.
+// Back and forth. Tokens expire sooner than the clock jumps.
 const OFFSETS_MS = [2 * DAY_MS, 0, -2 * DAY_MS, 2 * DAY_MS, -2 * DAY_MS, 0]
 const DISTRIBUTED_WITHIN_MS = 20_000
 const MOST_ATTEMPTS = 3
@@ -32,7 +32,7 @@ const TRUE_WITHIN_MS = 2_000
 
 describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by days${skipNote(obstacle)}`, () => {
   it(
-    'G2 G3 G5 G6: under load, lets nothing expire, and neither loses its lanes nor makes a storm of attempts',
+    'G2 G3 G5 G6: under load, lets nothing expire, keeps its lanes, and makes no storm of attempts',
     async () => {
       const clock = MovableClock.open()
       const cluster = await openCluster({
@@ -76,8 +76,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
         assert.deepEqual(moved, [])
         assert.ok(most <= MOST_ATTEMPTS, `A message was tried ${most} times`)
         assert.ok(untrue <= TRUE_WITHIN_MS, `A message was accepted ${untrue} ms before or after its request`)
-        // A call that runs at a jump ahead is given up, because the machine might have been suspended, and is tried
-        // again.
+        // A call that is open during a jump ahead is given up and retried, because the machine might have been suspended.
         assertNoStandstill(movedOnWithinMs(), seen)
       } finally {
         await cluster.close()
@@ -88,7 +87,7 @@ describe.skipIf(obstacle !== null)(`a worker on PostgreSQL whose clock jumps by 
   )
 })
 
-/** With a token that is valid for less than the clock jumps. */
+/** A client whose token is valid for less time than the clock jumps. */
 async function clientOfTheDay({ cli, services }: Cluster): Promise<Pick<SendClient, 'send'>> {
   const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10)
   const create = ['token', 'create', '--name', 'short', '--expires', tomorrow, '--event', 'messaging.send_message']
@@ -106,7 +105,7 @@ async function jumpAround(clock: MovableClock, { services: [jumping] }: Cluster)
   }
 }
 
-/** By how much a message was accepted before its request left or after its answer came, by the true clock. */
+/** By how much a message seems to be accepted before its request or after its answer, by the real clock. */
 function furthestFromTruth({ messages }: LedgerInput, requests: readonly SentRequest[]): number {
   const acceptedAt = new Map(messages.map((message) => [message.id, message.acceptedAt - performance.timeOrigin]))
   return Math.round(

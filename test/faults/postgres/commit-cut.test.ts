@@ -21,14 +21,14 @@ const WORKERS = 2
 const CONNECTIONS = 10
 const SLOW_SANDBOX = ['--set', 'latency=20ms']
 const CUT_EVERY_MS = 500
-// Only the lanes of the worker whose line is cut have steps that can be lost, and it may come to hold few of them.
+// Only a worker whose connection is cut can lose steps, and it may hold few lanes.
 const LEAST_OF_EACH = cuts / 10
 const DISTRIBUTED_WITHIN_MS = 40_000
 const GOES_ON_WITHIN_MS = 20_000
 
 describe('a line that breaks between a commit and its reply', () => {
   it(
-    'G1 G2 G3 G5: again and again, answers callers that the result is unknown, keeps one message for each key, and sends nothing twice',
+    'G1 G2 G3 G5: repeated, answers that the result is unknown, stores one message for each key, and sends nothing twice',
     async () => {
       const server = await PostgresServer.open({ parentFolder: memoryFolder() })
       const proxy = await TcpProxy.open(server.port)
@@ -70,7 +70,7 @@ describe('a line that breaks between a commit and its reply', () => {
         const unknown = timed.calls.flatMap(({ answer }) => (answer.kind === 'unknown' ? [answer.why] : []))
         assert.deepEqual(new Set(unknown), new Set(['503 commit_unknown']))
         assert.ok(unknown.length >= cutter.replies.accept, 'A lost reply was answered as something else')
-        // The caller never learned of it, and it is there: otherwise the replies that were cut were none of commits.
+        // Such a message is stored and its caller got no answer. Without any, none of the cut replies was to a commit.
         assert.ok(counts.recovered > 0)
         assert.ok(gapMs <= GOES_ON_WITHIN_MS, `A lane stood still for ${gapMs} ms`)
       } finally {

@@ -1,40 +1,40 @@
 import type { Random } from '../../support/black-box/random.ts'
 import type { Result, TcpProxy } from '../../support/tcp-proxy.ts'
 
-/** What is cut, by a word of its statement. */
+/** The statements whose replies are cut, recognised by a word in them. */
 const STATEMENTS = { accept: 'accept_requests(', record: 'write_steps(' } as const
 type CutStatement = keyof typeof STATEMENTS
 
 interface CutPlan {
-  /** Longest pause between two cuts of the same kind. */
+  /** The longest pause between two cuts of the same kind. */
   readonly everyMs: number
   readonly random: Random
 }
 
-// A name and the text that it stands for, as they are sent once in each session.
+// A name and the text that it stands for. Each session sends them once.
 const PREPARED = /(nuncio_[0-9a-f]+)\0([^\0]+)\0/g
 
-// Now and then the statement itself is lost: for the client, it is the same.
+// Sometimes the statement itself is lost. For the client this is the same.
 const SHARE_OF_REQUESTS = 0.25
 
 /**
- * Cuts the line of one worker to the database, again and again, between a statement and its reply: it has committed, and
- * no client is notified.
+ * Cuts the connection of one worker to the database, repeatedly, between a statement and its reply: the statement has committed,
+ * and the client does not know.
  */
 export class CommitCutter {
-  /** How often which reply was lost, and how often the statement before it. */
+  /** How many replies of each kind were lost, and how many statements. */
   readonly replies: Record<CutStatement, number> = { accept: 0, record: 0 }
   readonly requests: Record<CutStatement, number> = { accept: 0, record: 0 }
   readonly #plan: CutPlan
   readonly #proxy: TcpProxy
   readonly #awaited = new Map<number, CutStatement>()
   readonly #nextAt: Record<CutStatement, number> = { accept: 0, record: 0 }
-  /** The names under which sessions have prepared them. They are made of the text, so they hold for every session. */
+  /** The names of the prepared statements. A name is derived from the text, so it is the same in every session. */
   readonly #names = new Map<string, CutStatement>()
 
   #isCutting = false
 
-  /** Make it before the worker connects: a session names its statements only once. */
+  /** Create it before the worker connects: a session sends the text of a statement only once. */
   constructor(proxy: TcpProxy, plan: CutPlan) {
     this.#proxy = proxy
     this.#plan = plan

@@ -20,7 +20,7 @@ import { TimedClient } from './timed-client.ts'
 
 const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
-// Two lose their way to the database in different manners, one has a slow way all the time, and the last one a good one.
+// Two workers lose the database in different ways, one has a slow connection all the time, and the last one a good one.
 const CUT = [0, 1]
 const SLOW = 2
 const GOOD = 3
@@ -29,23 +29,23 @@ const SETTINGS = ['--set', 'latency=30ms']
 const OWN_CONNECTIONS = 3
 const CONNECTIONS = 27
 const HOLES: readonly (readonly Side[])[] = [['client', 'server'], ['server'], ['client']]
-// One way, and as much back: 200 to 800 ms for each question.
+// In each direction, so a query takes 200 to 800 ms longer.
 const SLOW_MS = [100, 400] as const
 const SLOW_CHANGES_EVERY_MS = 300
 const DISTRIBUTED_WITHIN_MS = 40_000
 const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
-// A heartbeat whose answer is lost may still arrive: then the claim runs from that one, which is one interval later.
+// A heartbeat whose answer is lost may still arrive. Then the claim lasts one interval longer.
 const LATE_HEARTBEAT_MS = 4_000
-// A claim lasts 15 s from the last heartbeat, and its holder stops 3 s before.
+// A claim lasts 15 s from the last heartbeat, and its holder stops calling 3 s before.
 const CALLS_FOR_AT_MOST_MS = 12_000
 // A request waits 5 s for storage, and overdue requests are checked every quarter of that.
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const BACK_WITHIN_MS = 15_000
 const CALLS_WITHIN_MS = 15_000
 
-describe('workers that lose their way to PostgreSQL, and nothing else', () => {
+describe('workers that lose only their connection to PostgreSQL', () => {
   it(
-    `G2 G3 G5 G6 G11: answer 503, stop calling in time, are replaced by others, and come back by themselves`,
+    `G2 G3 G5 G6 G11: answer 503, stop calling in time, are replaced by others, and recover by themselves`,
     async () => {
       const world = await openCutOffWorld()
       const { cluster, proxies, notes } = world
@@ -91,7 +91,7 @@ describe('workers that lose their way to PostgreSQL, and nothing else', () => {
 
 interface CutOffWorld {
   readonly cluster: Cluster
-  /** The ways of all workers but the last one. */
+  /** The connections of all workers except the last. */
   readonly proxies: readonly TcpProxy[]
   readonly notes: readonly CallNotes[]
   close(): Promise<void>
@@ -128,7 +128,7 @@ async function openCutOffWorld(): Promise<CutOffWorld> {
   }
 }
 
-/** Each worker but the good one gets a few connections that send only through it. */
+/** Each worker except the good one gets some connections whose messages are accepted only there. */
 function startLoads({ connections, clientOf }: Cluster) {
   const clients = Array.from({ length: WORKERS }, (_, worker) => new TimedClient(clientOf(worker)))
   const all = clients.map((client, worker) => {
@@ -194,7 +194,7 @@ async function cutBoth(
   return { facts, losses: workers.map((worker) => ({ at, until, worker: worker! })) }
 }
 
-/** Waits until the workers that will be cut off are at work: a worker that has not begun cannot be seen to stop. */
+/** Waits until the workers that will be cut off have begun to call: otherwise nothing would show that they stop. */
 async function waitForCalls(notes: readonly CallNotes[]): Promise<void> {
   const from = Date.now()
   const isAtWork = async () => CUT.every((worker) => lastCallBefore(notes[worker]!, Number.POSITIVE_INFINITY) >= from)
@@ -205,13 +205,13 @@ interface Takeover {
   readonly cluster: Cluster
   readonly watch: LaneWatch
   readonly workers: readonly WorkerId[]
-  /** When their ways were cut. */
+  /** When they were cut off. */
   readonly at: number
 }
 
 /**
- * Waits until others hold all lanes of these workers in which something waits, and returns how long that took. A lane with
- * nothing to send stays where it is.
+ * Waits until others hold all lanes of these workers in which a message waits, and returns how long that took. A lane without
+ * messages need not move.
  */
 async function waitForTakeover({ cluster, watch, workers, at }: Takeover): Promise<number> {
   const findTakeover = async () => {
@@ -235,13 +235,13 @@ async function waitForTakeover({ cluster, watch, workers, at }: Takeover): Promi
   }
 }
 
-/** The sender numbers in whose lanes something waits. */
+/** The sender numbers whose lanes have a waiting message. */
 async function findWaiting({ cli }: Cluster): Promise<ReadonlySet<string>> {
   const listed = await cli.json<{ number: string; waiting: number }[]>('connection', 'list')
   return new Set(listed.filter(({ waiting }) => waiting > 0).map(({ number }) => number))
 }
 
-/** What became of each lane that was not taken over: whether it is still held, was given back, or passed between the two. */
+/** What happened to each lane that was not taken over: still held, released, or passed between the two. */
 function describeStuck(history: LaneHistory, workers: readonly WorkerId[], at: number): string {
   const stuck = workers.flatMap((worker) =>
     history
@@ -255,7 +255,7 @@ function describeStuck(history: LaneHistory, workers: readonly WorkerId[], at: n
   return `These lanes were not taken over (times from the cut):\n${stuck.join('\n')}`
 }
 
-/** Every request meanwhile was answered in time, and none with 200. Returns the longest wait. */
+/** Asserts that every request meanwhile was answered in time, and none with 200. Returns the longest wait. */
 function assessAnswers({ calls }: TimedClient, cutAt: number, healedAt: number): number {
   const meanwhile = calls.filter(({ startedAt, endedAt }) => startedAt > cutAt && endedAt < healedAt)
   const slowestMs = Math.max(...meanwhile.map(({ startedAt, endedAt }) => endedAt - startedAt))
@@ -277,13 +277,13 @@ function lastCallBefore(notes: CallNotes, moment: number): number {
   )
 }
 
-/** Calls that a worker began while the lane was not its own. */
+/** Calls that a worker began while it did not hold the lane. */
 function findLateCalls({ services }: Cluster, history: LaneHistory, notes: readonly CallNotes[]) {
   const calls = notes.flatMap((note, worker) => note.read().map((call) => ({ ...call, worker })))
   const idOf = (worker: number) => history.workers.findLast(({ pid }) => pid === services[worker]!.pid)?.id
   const found = calls.filter(({ at, connection, worker }) => {
     const holder = history.holderAt(connection, at)
-    // Before we began to watch no owner is known.
+    // The owner before the watch began is unknown.
     return history.of(connection)[0]!.at < at && holder !== idOf(worker)
   })
   return { noted: calls.length, found }

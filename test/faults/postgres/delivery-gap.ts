@@ -1,6 +1,6 @@
 import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
 
-/** The longest time, in milliseconds, in which a lane delivered nothing although a message waited in it. */
+/** The longest time, in milliseconds, in which a lane delivered nothing although it had a waiting message. */
 export function longestDeliveryGap({ messages, inbox }: LedgerInput): number {
   const deliveredAt = new Map(inbox.map((entry) => [entry.messageId, entry.deliveredAt]))
   const lanes = Map.groupBy(

@@ -23,16 +23,16 @@ import { TimedClient } from './timed-client.ts'
 const rounds = readRounds({ brief: 1, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
-// Each call takes as long as its lane waits for a message: most lanes have an attempt open, on a busy machine, too.
+// A call takes as long as its lane waits for the next message, so most lanes have an open attempt even on a busy machine.
 const SLOW_SANDBOX = ['--set', 'latency=100ms']
 const RUN_IN_MS = 2_000
 const BEHIND_MS = 2_500
-// Accepted before the standby falls behind, and as many after.
+// Messages accepted before the standby falls behind, and as many afterwards.
 const AT_STAKE = 40
 
 describe('a failover to an asynchronous standby', () => {
   it(
-    'G12: loses what was answered with 200, so all lanes are held, nothing is sent again, and the old primary is refused',
+    'G12: loses acknowledged messages, so all lanes are held, nothing is sent again, and the old primary is refused',
     async () => {
       for (let round = 0; round < rounds; round += 1) {
         const world = await ReplicatedCluster.open({
@@ -69,7 +69,7 @@ async function failOver(world: ReplicatedCluster, roundSeed: number): Promise<vo
   await assertHoldIsShown(world.cli, /^All lanes are held: a standby was promoted that /)
   await assertIsReady(world)
   await old.start()
-  // What it knows of is all that was delivered until then.
+  // It knows of everything that was delivered until then.
   const oldCli = new QuickCli({ dataDir: world.cluster.dataDir, databaseUrl })
   const truth = await oldCli.json<DeliveredEntry[]>('sandbox', 'inbox')
   await assertOldPrimaryIsRefused(world, old, timed)

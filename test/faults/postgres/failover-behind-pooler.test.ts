@@ -10,19 +10,19 @@ import { ReplicatedCluster } from './replicated-cluster.ts'
 const obstacle = whyNoPgBouncer()
 const MESSAGES = 20
 const SENT_WITHIN_MS = 20_000
-// The standby has all that was written until then, and the service has nothing to do.
+// By then the standby has everything written so far, and the service has nothing to do.
 const SETTLES_WITHIN_MS = 2_000
 const ACCEPTS_WITHIN_MS = 15_000
 
-describe('a failover behind a pooler, which keeps all connections of the service open', () => {
+describe('a failover behind a pooler that keeps the connections of the service open', () => {
   it.skipIf(obstacle !== null)(
-    `G12: to an asynchronous standby that lacks what was sent has all lanes held${skipNote(obstacle)}`,
+    `G12: to an asynchronous standby that has not seen what was sent holds all lanes${skipNote(obstacle)}`,
     () => within(false, lackWhatWasSent),
     240_000,
   )
 
   it.skipIf(obstacle !== null)(
-    `G12: to a synchronous one goes on by itself${skipNote(obstacle)}`,
+    `G12: to a synchronous standby continues by itself${skipNote(obstacle)}`,
     () => within(true, goOn),
     240_000,
   )
@@ -50,7 +50,7 @@ async function lackWhatWasSent(world: ReplicatedCluster): Promise<void> {
   await world.switchOver()
 
   await waitUntilHeld(world.cli)
-  // As the standby knows it. Nothing is sent when a person has resumed it either.
+  // The standby still has the connection paused. After a person resumes it, nothing may be sent either.
   await world.cli.json('connection', 'resume', number)
   await assertNothingIsSent(world.cli)
   await assertHoldIsShown(world.cli, /^All lanes are held: a standby was promoted that /)
@@ -61,7 +61,7 @@ async function goOn(world: ReplicatedCluster): Promise<void> {
   await world.noticedThatStandbyConfirms()
   await acceptSome(world, number)
   await untilSent(world, MESSAGES)
-  // No standby would confirm the commits of the new primary.
+  // There is no standby that could confirm the commits of the new primary.
   await world.standby.reload({ synchronous_standby_names: '' })
 
   await world.switchOver()

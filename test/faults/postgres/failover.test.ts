@@ -14,14 +14,14 @@ const seed = readSeed()
 const CONNECTIONS = 10
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 const BETWEEN_MS = 3_000
-// Accepted before each fault.
+// Messages accepted before each fault.
 const AT_STAKE = 100
 const RECOVERED_WITHIN_MS = 10_000
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 
 describe('a failover to a synchronous standby', () => {
   it(
-    'G1 G2 G3 G5 G12: loses nothing that was answered with 200, and the lanes go on by themselves',
+    'G1 G2 G3 G5 G12: loses nothing that was answered with 200, and the lanes continue by themselves',
     async () => {
       const world = await ReplicatedCluster.open({
         workers: 2,

@@ -29,19 +29,19 @@ const restarts = readRounds({ brief: 4, quick: 1 })
 const seed = readSeed()
 const CONNECTIONS = 8
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
-// Acceptances.
+// Messages accepted before and after the copy.
 const RUN_IN = 300
 const KILL_WITHIN_MS = 1_500
 const run = promisify(execFile)
 
-describe('PostgreSQL that was put back to an older copy', () => {
+describe('PostgreSQL restored from an older copy', () => {
   it(
-    'G12: all lanes are held, nothing is sent again, and they go on when a person releases them',
+    'G12: holds all lanes and sends nothing again until a person releases them',
     async () => {
       const { server, cluster, close } = await openWorld()
       try {
         const { client, connections } = cluster
-        // So much that most lanes have an attempt open when the copy is made.
+        // Enough load that most lanes have an open attempt when the copy is made.
         const load = new Load({ client, connections, pauseMs: 20, keyedShare: 0.3, seed })
         let [lost, cancelled] = [0, 0]
         let requests: Load['requests'] = []
@@ -91,7 +91,7 @@ describe('PostgreSQL that was put back to an older copy', () => {
 
 describe('PostgreSQL that has not gone back', () => {
   it(
-    'G12: never holds a lane, however often everything is killed and started again',
+    'G12: holds no lane, however often everything is killed and started again',
     async () => {
       const { server, cluster, close } = await openWorld()
       try {
@@ -137,7 +137,7 @@ async function openWorld() {
   return { server, cluster, close }
 }
 
-/** As a backup of the files does it: it stands still for a moment. */
+/** Copies the files of the stopped server, as a backup of files does. */
 async function copyData(server: PostgresServer, workDir: string): Promise<string> {
   const backup = join(workDir, 'backup')
   rmSync(backup, { recursive: true, force: true })
@@ -154,7 +154,7 @@ async function putBack(server: PostgresServer, backup: string): Promise<void> {
   await server.start()
 }
 
-/** One in order, the other by force. */
+/** Stops the first worker in order, and kills the others. */
 async function endAll({ services: [first, ...others] }: Cluster): Promise<void> {
   await first?.stop()
   await Promise.all(others.map((service) => service.killNine()))

@@ -18,13 +18,13 @@ const WORKERS = 4
 const CONNECTIONS = 60
 const SETTINGS = ['--set', 'latency=50ms']
 const DISTRIBUTED_WITHIN_MS = 20_000
-// Sixty lanes drawn over five workers: fewer or more on one of them comes up once in ten thousand runs.
+// Sixty lanes are drawn over five workers. Once in ten thousand runs one worker gets fewer than this.
 const FEWEST_LANES = 2
 const MOST_LANES = 27
 
 describe('SIGTERM of workers on PostgreSQL', () => {
   it(
-    'G2 G3 G4: one of four, under load, again and again: no attempt is unknown, and its lanes go to the others at once',
+    'G2 G3 G4: repeated under load for one of four workers, leaves no attempt unknown, and the others get its lanes at once',
     async () => {
       const cluster = await openCluster({
         workers: WORKERS,
@@ -59,8 +59,8 @@ describe('SIGTERM of workers on PostgreSQL', () => {
         })
         assert.deepEqual(unknown, [])
         assert.equal(states['UNCONFIRMED'], undefined)
-        // A worker that stops gives its lanes back as their calls end, and announces it: its claims need not run out.
-        // What it takes is a call, and the time until the next poll of the others.
+        // A stopping worker releases each lane when its call ends, and notifies the others, so no claim has to expire. The wait
+        // is at most one call and the time until the others poll.
         assertNoStandstill(movedOnWithinMs(), seen)
         assert.ok(Math.min(...lanes) >= FEWEST_LANES && Math.max(...lanes) <= MOST_LANES, `Lanes: ${lanes.join(' ')}`)
       } finally {
@@ -84,7 +84,7 @@ async function stopAgainAndAgain({ services }: Cluster, watch: LaneWatch) {
     assert.deepEqual(await service.ended(30_000), { code: 0, signal: null })
     losses.push({ at, worker })
     slowestMs = Math.max(slowestMs, Date.now() - at)
-    // The others take its lanes over before it is back, and hand them back then.
+    // The others take its lanes over before it is back, and then return them.
     await setTimeout(random.between(0, 3_000))
     await service.start()
   }

@@ -19,9 +19,9 @@ const seed = readSeed()
 const WORKERS = 4
 const CONNECTIONS = 24
 const KILL_WITHIN_MS = 1_500
-// Accepted before each kill.
+// Messages accepted before each kill.
 const AT_STAKE = 50
-// The first round of the brief run is the worst one. The others are drawn.
+// The first round of the brief run kills all at once, which is the worst case. The other rounds are drawn.
 const ALL_AT_ONCE_EVERY = 10
 const SHARE_LEFT_DEAD = 0.15
 const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
@@ -30,7 +30,7 @@ const SLOW_SANDBOX = ['--set', 'latency=30ms']
 
 describe('kill -9 of workers on PostgreSQL', () => {
   it(
-    'G1 G2 G3 G5 G6: under load, again and again, loses, doubles and reorders nothing, and all lanes move again within 20 s',
+    'G1 G2 G3 G5 G6: repeated under load, loses, duplicates and reorders nothing, and all lanes move again within 20 s',
     async () => {
       const cluster = await openCluster({
         workers: WORKERS,
@@ -80,7 +80,7 @@ async function killAgainAndAgain(killer: Killer, load: Load, { services }: Clust
   }
 }
 
-/** Leaves one dead until the others have its lanes, and then lets it come back. */
+/** Kills one worker, waits until the others have its lanes, and starts it again. */
 async function killOneAndWait(killer: Killer, cluster: Cluster) {
   await waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
   const [first] = cluster.services
@@ -90,7 +90,7 @@ async function killOneAndWait(killer: Killer, cluster: Cluster) {
   return waitForDistribution(cluster, WORKERS, DISTRIBUTED_WITHIN_MS)
 }
 
-/** Keeps who was killed and when. */
+/** Kills workers, and records which and when. */
 class Killer {
   readonly losses: Loss[] = []
   readonly killedAt = new Set<number>()

@@ -17,19 +17,19 @@ interface ListedLane {
 export interface Distribution {
   /** How many lanes each living worker holds. */
   readonly lanes: readonly number[]
-  /** Connections whose lane is not held by the worker whose share it is. */
+  /** Connections whose lane is not held by the worker that it is assigned to. */
   readonly elsewhere: readonly string[]
-  /** How many living workers hold nothing, although there are lanes whose share is theirs. */
+  /** How many living workers hold no lane, although some are assigned to them. */
   readonly idle: number
 }
 
-// A worker that needs more than five seconds to take a lane, on a machine that is busy with other things, is taken for
-// one that does not claim. Then another keeps the lane for as long as it has something to do.
+// On a busy machine a worker that needs more than five seconds to claim a lane counts as one that does not claim. Another worker
+// then keeps the lane while it has work.
 const MOST_ELSEWHERE = 1 / 3
 
 /**
- * Waits until so many workers live, each of them holds lanes, and the lanes are held by the workers whose share they are,
- * as `nuncio workers` shows it. All lanes must have something to do.
+ * Waits until this many workers live, each of them holds lanes, and each lane is held by the worker that it is assigned to, as
+ * `nuncio workers` shows it. All lanes must have work.
  */
 export async function waitForDistribution(
   cluster: Cluster,
@@ -66,7 +66,7 @@ async function readDistribution({ cli, connections }: Cluster): Promise<Distribu
   const ids = new Map(known.map(({ id, number }) => [number, id]))
   const sharers = new Map(connections.map((number) => [number, preferredWorker(ids.get(number)!, living)]))
   const counts = living.map((id) => lanes.filter(({ worker }) => worker === id).length)
-  // Chance may leave a worker without a share.
+  // Chance may assign no lane to a worker.
   const wanted = new Set(sharers.values())
   return {
     lanes: counts,

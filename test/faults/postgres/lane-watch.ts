@@ -1,7 +1,7 @@
 import type { ConnectionId, WorkerId } from '../../../src/core/ids.ts'
 import type { PostgresServer } from '../../support/postgres/postgres-server.ts'
 
-/** Who has got a lane, and when: `owner` null means that it was given back. */
+/** A worker has claimed a lane at this time. `owner` null: the lane was released. */
 interface LaneChange {
   readonly at: number
   /** The sender number. */
@@ -13,13 +13,13 @@ interface LaneChange {
 interface WatchedWorker {
   readonly id: WorkerId
   readonly pid: number
-  /** When it first beat, or when we began to watch. */
+  /** When its first heartbeat came, or when the watch began. */
   readonly since: number
 }
 
 const DATABASE = 'nuncio'
 
-// In a schema of its own, apart from the service. Claims are rare, so it costs next to nothing.
+// The watch has its own schema, apart from the service's. Claims are rare, so it costs almost nothing.
 const INSTALL = `
   create schema watch;
   create table watch.lane (position bigserial, at bigint, connection_id text, owner text);
@@ -47,7 +47,7 @@ const READ_LANES = `select l.at::float8 as at, c.number as connection, c.id as "
   join public.connection c on c.id = l.connection_id order by l.position`
 const READ_WORKERS = 'select id, pid, since::float8 as since from watch.worker order by since'
 
-/** Has the database write down who held which lane, from now on. */
+/** From now on the database records which worker held which lane. */
 export class LaneWatch {
   readonly #server: PostgresServer
 
@@ -68,7 +68,7 @@ export class LaneWatch {
     return new LaneHistory(changes, workers)
   }
 
-  /** The newest worker of this process. Each start makes another. */
+  /** The newest worker of this process. Each start creates another. */
   async workerOf(pid: number): Promise<WorkerId | null> {
     return (await this.history()).workers.findLast((worker) => worker.pid === pid)?.id ?? null
   }
@@ -98,12 +98,12 @@ export class LaneHistory {
     return this.of(connection).findLast((change) => change.at <= at)?.owner ?? null
   }
 
-  /** Connections that this worker holds now, or held at that moment. */
+  /** The connections whose lanes this worker holds now, or held at that time. */
   heldBy(worker: string, at = Number.POSITIVE_INFINITY): readonly string[] {
     return this.connections.filter((connection) => this.holderAt(connection, at) === worker)
   }
 
-  /** When another worker first got this lane after that time; null when none has. */
+  /** When another worker first claimed this lane after that time; null if none has. */
   takenFrom(worker: string, connection: string, after: number): number | null {
     const change = this.of(connection).find(({ at, owner }) => at > after && owner !== null && owner !== worker)
     return change?.at ?? null

@@ -15,7 +15,9 @@ const ENDED_WITHIN_MS = 20_000
 const BACK_WITHIN_MS = 15_000
 const DATABASE = 'nuncio'
 
-/** Messages are accepted as ever while the lanes are held, so no request may be led away from here. */
+/**
+ * Asserts that the workers report ready: messages are accepted while lanes are held, so no load balancer may turn requests away.
+ */
 export async function assertIsReady({ cluster }: ReplicatedCluster): Promise<void> {
   const ready = await Promise.all(cluster.services.map(({ url }) => fetch(`${url}/health/ready`)))
   assert.deepEqual(
@@ -25,8 +27,8 @@ export async function assertIsReady({ cluster }: ReplicatedCluster): Promise<voi
 }
 
 /**
- * The old primary is back, and all connections lead to it by mistake: no service uses it. Leads them away again. The load
- * goes on meanwhile.
+ * Moves all connections by mistake to the old primary, which is back, and asserts that no service uses it. Then moves them to the
+ * new one again. The load continues meanwhile.
  */
 export async function assertOldPrimaryIsRefused(
   world: ReplicatedCluster,

@@ -12,18 +12,18 @@ const rounds = readRounds({ brief: 6, quick: 2 })
 const CONNECTIONS = 24
 const HALF = CONNECTIONS / 2
 const BURST = 240
-/** A round in which one process is done before the other begins shows nothing; it is repeated, up to this many. */
+/** A round in which one process ends before the other begins proves nothing. It is repeated, up to this many rounds in all. */
 const MOST_ROUNDS = rounds + 20
 const CONFLICT = 'idempotency_key_reused'
 
 describe('the same idempotency keys at two processes on PostgreSQL, in opposite orders', () => {
   it(
-    'G3 G5: makes one message of each, and no locks are waited for in a circle',
+    'G3 G5: makes one message of each, without a deadlock',
     async () => {
       const cluster = await openCluster({ workers: 2, connections: CONNECTIONS })
       try {
         const pairs: Pair[] = []
-        // The same in all rounds: each has connections of its own, of which a process takes only so many.
+        // The same clients in all rounds: each opens connections, of which a process accepts only a limited number.
         const clients = [cluster.clientOf(0), cluster.clientOf(1)] as const
         let met = 0
         for (let round = 0; met < rounds && round < MOST_ROUNDS; round += 1) {
@@ -59,7 +59,7 @@ describe('the same idempotency keys at two processes on PostgreSQL, in opposite 
   )
 })
 
-/** A letter, and what one of the two processes said to it. */
+/** A letter, and how one of the two processes answered it. */
 interface Call {
   readonly letter: Letter
   readonly sentAt: number
@@ -67,7 +67,7 @@ interface Call {
   readonly at: number
 }
 
-/** Both calls with one key. */
+/** The two calls with one key. */
 type Pair = readonly [Call, Call]
 
 async function sendFromBothEnds(
@@ -75,11 +75,11 @@ async function sendFromBothEnds(
   [one, other]: readonly [SendClient, SendClient],
   round: number,
 ): Promise<Pair[]> {
-  // The same letters are kept apart by the locks of their lanes already. Only from other connections do the keys meet.
+  // Equal letters are already serialised by the locks of their lanes. Only letters from different connections meet at the key.
   const shift = (round % 2) * HALF
   const forwards = lettersOf(cluster, round, 0)
   const backwards = lettersOf(cluster, round, shift).toReversed()
-  // In turns, so that neither process has all of its calls before the other has one.
+  // In turns, so that neither process gets all of its calls before the other gets one.
   const sent = await Promise.all(
     forwards.map(async (letter, index) => await Promise.all([call(one, letter), call(other, backwards[index]!)])),
   )
@@ -104,7 +104,7 @@ async function call(client: SendClient, letter: Letter): Promise<Call> {
   return { letter, sentAt, answer, at: performance.now() }
 }
 
-/** Whether each process answered some keys before the other did. */
+/** Whether each process was the first to answer some of the keys. */
 function haveMet(pairs: readonly Pair[]): boolean {
   return pairs.some(isSecondFirst) && !pairs.every(isSecondFirst)
 }
@@ -113,7 +113,7 @@ function isSecondFirst([first, second]: Pair): boolean {
   return second.at < first.at
 }
 
-/** Equal letters are one message, with its id in both answers; of two that differ the second is refused. */
+/** Whether a pair made one message. Equal letters: both answers have its id. Different letters: the second is refused. */
 function isOneMessage([one, other]: Pair): boolean {
   const [first, second] = one.answer.kind === 'acked' ? [one, other] : [other, one]
   if (first.answer.kind !== 'acked') return false
@@ -123,7 +123,7 @@ function isOneMessage([one, other]: Pair): boolean {
   return second.answer.kind === 'refused' && second.answer.codes.includes(CONFLICT)
 }
 
-/** What a client knows. Two calls that were answered with the same message have asked for it together. */
+/** What the client knows. Two calls that were answered with the same message count as one request. */
 function toRequests([one, other]: Pair): SentRequest[] {
   const [first, second] = one.at < other.at ? [toRequest(one), toRequest(other)] : [toRequest(other), toRequest(one)]
   const isSame = one.letter.from === other.letter.from && first.answer.kind === 'acked'
@@ -136,7 +136,7 @@ function toRequest({ letter, sentAt, answer, at }: Call): SentRequest {
   return { connection: letter.from, to: letter.to, content, sentAt, answer: known }
 }
 
-/** Also those that were got over by trying again. */
+/** Counts all deadlocks, including those after which a retry succeeded. */
 async function countDeadlocks(server: PostgresServer): Promise<number> {
   const sql = `select deadlocks::int from pg_stat_database where datname = 'nuncio'`
   return await withClient(server.url('postgres'), async (client) => (await client.query(sql)).rows[0].deadlocks)

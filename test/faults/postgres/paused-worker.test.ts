@@ -22,14 +22,14 @@ import { waitForReceipts } from './wait-for-receipts.ts'
 
 const rounds = readRounds({ brief: 3, quick: 1 })
 const seed = readSeed()
-// The last one is never paused.
+// The last worker is never paused.
 const WORKERS = 4
 const STEADY = WORKERS - 1
 const CONNECTIONS = 26
 const EVERYWHERE = 4
 const SPECIAL = 4
 const SETTINGS = ['--set', 'latency=30ms', '--set', 'delivered_after=500ms']
-// The most dangerous ones come in every run: the attempt is committed, and the call still to come.
+// Every run has the most dangerous points: the attempt is committed and the call has not been made, or is open.
 const ALWAYS: readonly Point[] = ['after-close-and-open', 'inside-call']
 const TAKEN_OVER_WITHIN_MS = takenOverWithinMs()
 const AWAKE_MS = 3_000
@@ -41,9 +41,9 @@ interface Pause {
   readonly claims: number
 }
 
-describe.concurrent('workers that stand still for longer than their claims last', () => {
+describe.concurrent('workers that are stopped for longer than their claims last', () => {
   it(
-    `G2 G3 G5 G6: at any point of the loop, and wake up when others have gone on, hand nothing over twice and record nothing late`,
+    `G2 G3 G5 G6: stopped at any point and resumed after others took over, send nothing twice and record nothing late`,
     async () => {
       const folder = openTestFolder()
       const orders = Array.from({ length: WORKERS }, (_, worker) => new StopOrders(folder.path, worker))
@@ -82,7 +82,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
     timeLimitMs(rounds),
   )
 
-  it(`negative control: the ledger sees a worker that calls without checking its claim`, async () => {
+  it(`negative control: the ledger notices a worker that calls without checking its claim`, async () => {
     const folder = openTestFolder()
     const [orders, others] = [new StopOrders(folder.path, 0), new StopOrders(folder.path, 1)]
     const cluster = await openCluster({
@@ -113,7 +113,7 @@ describe.concurrent('workers that stand still for longer than their claims last'
   })
 })
 
-/** More than are sent until the worker stops. */
+/** Sends more messages than are delivered before the worker stops. */
 async function sendBacklog({ clientOf, connections }: Cluster): Promise<SentRequest[]> {
   const client = clientOf(0)
   const [from = ''] = connections
@@ -135,7 +135,7 @@ async function startLoads(cluster: Cluster, letters: SpecialLetters): Promise<Lo
   const specials = connections.slice(0, SPECIAL)
   const loads = [
     new Load({ ...steady, connections: connections.slice(SPECIAL + EVERYWHERE) }),
-    // These meet paused workers, and wait for their answers.
+    // These requests reach paused workers, and wait for their answers.
     new Load({ ...steady, client: cluster.client, connections: connections.slice(SPECIAL, SPECIAL + EVERYWHERE) }),
     new Load({
       ...steady,
@@ -149,20 +149,20 @@ async function startLoads(cluster: Cluster, letters: SpecialLetters): Promise<Lo
   return loads
 }
 
-/** All points and lengths in an order that the seed draws, after those that every run has. */
+/** All points and durations in an order drawn from the seed, after those that every run has. */
 function planPauses(random: Random): Pause[] {
   const all = POINTS.flatMap((point) => [1, 2, 3, 4].map((claims) => ({ point, claims, order: random.next() })))
   const drawn = all.toSorted((a, b) => a.order - b.order).map(({ point, claims }) => ({ point, claims }))
   const isBrief = rounds < POINTS.length
   const first = ALWAYS.map((point, index) => ({ point, claims: 1.25 + index / 10 }))
-  // A brief run has no time for long ones: what happens at the end of a claim happens at the end of its first length.
+  // A brief run has no time for long pauses. What happens at the end of a claim already happens in the first duration.
   return [...first, ...drawn.map((pause) => (isBrief ? { ...pause, claims: 1 + random.next() / 3 } : pause))].slice(
     0,
     rounds,
   )
 }
 
-/** Pauses all workers but the last one, at overlapping times. */
+/** Pauses all workers except the last one, at overlapping times. */
 class Pauser {
   readonly losses: Loss[] = []
   readonly #cluster: Cluster
@@ -189,7 +189,7 @@ class Pauser {
     await Promise.all(Array.from({ length: STEADY }, (_, worker) => work(worker)))
   }
 
-  /** How many pauses were where they should be, and which points were not passed in time. */
+  /** How many pauses were at the right point, and which points were not reached in time. */
   report(): Record<string, string> {
     const where = this.#paused.map(({ point, claims }) => `${point} (${Math.round(claims * LEASE_MS) / 1_000} s)`)
     return {

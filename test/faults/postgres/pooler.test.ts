@@ -20,20 +20,20 @@ const seed = readSeed()
 const obstacle = whyNoPgBouncer()
 const WORKERS = 3
 const CONNECTIONS = 12
-// Each worker has a dozen connections to the pool.
+// Far fewer than the dozen connections that each worker opens to the pool.
 const POOL_SIZE = 6
 const SLOW_SANDBOX = ['--set', 'latency=20ms']
 const BETWEEN_MS = 3_000
-// Accepted before each fault.
+// Messages accepted before each fault.
 const AT_STAKE = 100
 const AWAY_MS = 500
 const RECOVERED_WITHIN_MS = 10_000
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const DATABASE = 'nuncio'
 
-describe('a pooler in transaction mode, with fewer connections than the workers want', () => {
+describe('a pooler in transaction mode, with fewer connections than the workers use', () => {
   it.skipIf(obstacle !== null)(
-    `G1 G2 G3 G5 G11: carries all but listening, from the first migration on, and may be killed and started again${skipNote(obstacle)}`,
+    `G1 G2 G3 G5 G11: serves everything except LISTEN, even migrations, and may be killed and restarted${skipNote(obstacle)}`,
     async () => {
       const server = await PostgresServer.open({ parentFolder: memoryFolder() })
       let pool = await openPool(server)
@@ -101,7 +101,7 @@ function openPool(server: PostgresServer): Promise<PgBouncer> {
   return PgBouncer.open({ serverUrl: server.url(), settings: { default_pool_size: POOL_SIZE } })
 }
 
-/** What people do beside the service, through the same pool. */
+/** Does what people do beside the service, through the same pool. */
 async function administer(cli: QuickCli, number: string): Promise<void> {
   await cli.json('connection', 'pause', number)
   await cli.json('connection', 'resume', number)
@@ -114,7 +114,7 @@ async function administer(cli: QuickCli, number: string): Promise<void> {
   await cli.json('token', 'delete', name)
 }
 
-/** Of the database, without those that listen. */
+/** Counts the sessions of the database, except those that listen. */
 async function countSessions(server: PostgresServer): Promise<number> {
   const [row] = await server.query<{ count: string }>(
     `select count(*) from pg_stat_activity where datname = $1 and backend_type = 'client backend' and application_name <> 'nuncio listener'`,

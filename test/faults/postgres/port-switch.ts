@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
-/** One address that leads to one server after the other, as a floating address does after a failover. */
+/** One address that leads to one server at a time, as a floating address does after a failover. */
 export class PortSwitch {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -19,14 +19,14 @@ export class PortSwitch {
     return way
   }
 
-  /** The same URL, by way of the switch. */
+  /** The same URL, through the switch. */
   through(url: string): string {
     const own = new URL(url)
     own.port = String((this.#server.address() as AddressInfo).port)
     return own.href
   }
 
-  /** Cuts off all connections. */
+  /** Leads to another server, and cuts all connections. */
   moveTo(target: number): void {
     this.#target = target
     for (const socket of this.#sockets) socket.resetAndDestroy()

@@ -11,12 +11,12 @@ const cuts = readRounds({ brief: 3, quick: 2 })
 const controlCuts = readRounds({ brief: 2, quick: 2 })
 const seed = readSeed()
 const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
-// Starting and judging, then recovering what each cut has left, on a slow machine.
+// Time to start, to check, and to recover from each cut on a slow machine.
 const deadlineMs = 120_000 + cuts * 15_000
 
 describe('a power cut of PostgreSQL', () => {
   it.skipIf(obstacle !== null)(
-    `G1: loses no acknowledged message, and the service goes on from what is left${skipNote(obstacle)}`,
+    `G1: loses no acknowledged message, and the service continues from what is left${skipNote(obstacle)}`,
     async () => {
       const script = new URL('power-cut/cut-power.ts', import.meta.url)
 
@@ -41,7 +41,7 @@ describe('a power cut of PostgreSQL', () => {
   )
 
   it.skipIf(obstacle !== null)(
-    `G1: the harness sees the loss when PostgreSQL does not wait for the disk, and none when it does${skipNote(obstacle)}`,
+    `G1: the test notices losses if PostgreSQL does not wait for the disk, and none if it does${skipNote(obstacle)}`,
     async () => {
       const script = new URL('power-cut/run-controls.ts', import.meta.url)
 

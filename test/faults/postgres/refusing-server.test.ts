@@ -19,15 +19,15 @@ const seed = readSeed()
 const WAIT_MS = 3_000
 const ROLE = 'nuncio_app'
 const WRITING = `insert, update, delete on all tables in schema public`
-// Some seconds of them.
+// Enough for some seconds.
 const TRANSACTIONS = 4_000
 const SOME = 100
 const WITHIN_MS = 60_000
 const PLAN = { workers: 2, connections: 8, connectionArguments: ['--set', 'latency=10ms'] }
 const obstacle = obstacleToDumping()
 
-describe('a server that refuses for a while what it was always asked', () => {
-  it('G1 G2 G3 G5 G11: because a right was taken away, costs no message its result', async () => {
+describe('a server that refuses its usual statements for a while', () => {
+  it('G1 G2 G3 G5 G11: because a right was revoked, costs no message its result', async () => {
     const server = await PostgresServer.open()
     await server.query(`create role ${ROLE} login password 'app'`)
     const roles = {
@@ -45,10 +45,10 @@ describe('a server that refuses for a while what it was always asked', () => {
   })
 
   it.skipIf(obstacle !== null)(
-    `G1 G2 G3 G5 G11: because its transactions are used up, is believed while it warns, and costs no message its result${skipNote(obstacle)}`,
+    `G1 G2 G3 G5 G11: because its transaction ids are used up, costs no message its result${skipNote(obstacle)}`,
     async () => {
       const server = await openDumpingServer({ settings: { wal_level: 'logical', autovacuum_naptime: '1s' } })
-      // A forgotten one: as long as it is there no vacuuming helps.
+      // A forgotten replication slot: while it exists, no vacuum helps.
       await server.query(`select pg_create_logical_replication_slot('forgotten', 'pgoutput')`)
       await runOn(server, {}, async (load) => {
         await setTimeout(WAIT_MS)
@@ -96,7 +96,7 @@ async function runOn(
   }
 }
 
-/** Attempts whose end was lost: on most networks the result of their messages could not be found out. */
+/** Attempts whose end was lost. On most networks the result of their messages could not be found out. */
 function findRecovered({ workDir, services }: Cluster): string[] {
   const logs = services.map((_, worker) => readFileSync(join(workDir, `service-${worker}.log`), 'utf8'))
   return logs.flatMap((log) => log.match(/.*"attempt\.recovered".*/g) ?? [])

@@ -13,20 +13,20 @@ import { PortSwitch } from './port-switch.ts'
 interface ReplicatedPlan extends Pick<ClusterPlan, 'workers' | 'connections' | 'connectionArguments'> {
   /** Whether each commit waits until the standby has it. */
   readonly isSynchronous: boolean
-  /** Whether the workers reach the primary through a pooler in transaction mode, all but listening. */
+  /** Whether the workers reach the primary through a pooler in transaction mode, except to listen. */
   readonly isPooled?: boolean
   readonly settings?: PostgresSettings
 }
 
 const DATABASE = 'nuncio'
 const STANDBY = 'standby'
-// They check with every heartbeat of the rollback detector.
+// Workers check this with every heartbeat of the rollback detector.
 const NOTICED_WITHIN_MS = 15_000
 
-/** Workers on a primary that a standby streams from, and the means to break all of it. */
+/** Workers on a primary with a streaming standby, and the means to break any part. */
 export class ReplicatedCluster {
   readonly cluster: Cluster
-  /** Leads to whichever server is the primary, the command line too. */
+  /** Leads to the current primary, for the command line too. */
   readonly way: PortSwitch
   readonly databaseUrl: string
   readonly cli: QuickCli
@@ -35,7 +35,7 @@ export class ReplicatedCluster {
   readonly #retired: PostgresServer[] = []
   #primary: PostgresServer
   #standby: PostgresServer
-  /** Between the two. */
+  /** Between the two servers. */
   #replication: TcpProxy
 
   private constructor(plan: ReplicatedPlan, { way, pool, cluster, primary, standby, replication }: Parts) {
@@ -63,7 +63,7 @@ export class ReplicatedCluster {
     return new ReplicatedCluster(plan, { way, pool, cluster, primary, ...(await attachStandby(primary, plan)) })
   }
 
-  /** Where to find what the service knows, whichever server is the primary. */
+  /** Where to find what the service has stored, whichever server is the primary. */
   get recorded(): Recorded {
     return { cli: this.cli, databaseUrl: this.databaseUrl, dataDir: this.cluster.dataDir }
   }
@@ -80,7 +80,7 @@ export class ReplicatedCluster {
     return this.#replication
   }
 
-  /** From then on the workers know that a promoted standby has every commit that was confirmed to them. */
+  /** After this the workers know that a promoted standby has every commit that was confirmed to them. */
   async noticedThatStandbyConfirms(): Promise<void> {
     const file = join(this.cluster.dataDir, 'remembered.json')
     const hasNoticed = async () => {
@@ -90,7 +90,7 @@ export class ReplicatedCluster {
     await waitUntil('the workers remember a synchronous standby', hasNoticed, { deadlineMs: NOTICED_WITHIN_MS })
   }
 
-  /** The primary is gone, its standby takes its place, and everybody is led there. Returns when it takes writes. */
+  /** The primary fails, its standby takes over, and everything is led there. Returns when it accepts writes. */
   async failOver(): Promise<void> {
     await this.#primary.killNine()
     await this.#standby.promote()
@@ -100,7 +100,7 @@ export class ReplicatedCluster {
     this.#primary = this.#standby
   }
 
-  /** The standby takes its place before the primary is gone. A pooler between them keeps its clients, who notice nothing. */
+  /** The standby takes over while the primary still runs. A pooler in between keeps its clients, which notice nothing. */
   async switchOver(): Promise<void> {
     await this.#standby.promote()
     this.way.moveTo(this.#standby.port)
@@ -110,7 +110,7 @@ export class ReplicatedCluster {
     this.#primary = this.#standby
   }
 
-  /** Another standby, of the primary of now. */
+  /** Attaches another standby to the current primary. */
   async attachStandby(): Promise<void> {
     const { standby, replication } = await attachStandby(this.#primary, this.#plan)
     this.#standby = standby
@@ -133,7 +133,7 @@ interface Replica {
 
 interface Parts extends Replica {
   readonly way: PortSwitch
-  /** Null where the workers go without. */
+  /** Null if the workers use no pooler. */
   readonly pool: PgBouncer | null
   readonly cluster: Cluster
   readonly primary: PostgresServer

@@ -16,15 +16,15 @@ const WORKERS = 2
 const CONNECTIONS = 12
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 const BETWEEN_MS = 4_000
-// Accepted before each fault.
+// Messages accepted before each fault.
 const AT_STAKE = 100
-// A request is answered with 503 after five seconds; the check for it comes every fifth quarter of them, on a busy machine.
+// A request is answered with 503 after five seconds at the latest, plus the interval of the check and more on a busy machine.
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const RECOVERED_WITHIN_MS = 10_000
 
 describe('PostgreSQL that crashes and comes back', () => {
   it(
-    'G1 G2 G3 G5 G11: under load, again and again, keeps no request waiting, loses nothing, and both workers go on by themselves',
+    'G1 G2 G3 G5 G11: repeated under load, keeps no request waiting, loses nothing, and both workers continue by themselves',
     async () => {
       const cluster = await openCluster({
         workers: WORKERS,
@@ -56,7 +56,7 @@ describe('PostgreSQL that crashes and comes back', () => {
         assert.ok(timed.slowestMs <= ANSWERED_WITHIN_MS, `An answer took ${timed.slowestMs} ms`)
         assert.ok(Math.max(...recoveredMs) <= RECOVERED_WITHIN_MS, `It accepted again after ${recoveredMs} ms`)
         assert.ok(services.every(({ isRunning }) => isRunning))
-        // No worker has crashed, so no message may be blamed for it.
+        // No worker has crashed, so no message may be blamed for a crash.
         assert.deepEqual(findFalseQuarantines([], input), [])
         assert.equal((await cluster.cli.json<{ held: boolean }>('hold')).held, false)
       } finally {

@@ -16,7 +16,7 @@ const ROWS_OF_A_ROUND = 800
 
 describe('kill -9 in the middle of deleting by age, on PostgreSQL', () => {
   it(
-    'G1 G2 G3: leaves nothing half deleted, touches nothing unfinished, and the next sweep goes on',
+    'G1 G2 G3: leaves nothing half deleted, touches nothing unfinished, and the next sweep continues',
     async () => {
       const cluster = await openCluster({ workers: 2, connections: CONNECTIONS, environment: SWEEPING })
       try {

@@ -16,17 +16,17 @@ const seed = readSeed()
 const WORKERS = 2
 const CONNECTIONS = 6
 const SENDERS_OF_EACH = 6
-// The change comes somewhere in the middle of the sending.
+// The change comes at some time during the sending.
 const CHANGE_WITHIN_MS = 250
 const CALLS_AFTER = 6
-// The one message that is just being handed over is let through.
+// The one message that is just being sent may still be finished.
 const DONE_WITHIN_MS = 30_000
 const FIRST_TO_REMOVE = 15_550_007_000
-// So slow that some messages wait when their connection goes.
+// Slow enough that some messages wait when their connection is removed.
 const SLOW_SANDBOX = ['--channel', 'sandbox', '--set', 'latency=40ms']
 const TOKEN_CREATE = ['token', 'create', '--expires', '7d', '--event', 'messaging.send_message', '--name']
 
-describe('rights that go while two processes accept on PostgreSQL', () => {
+describe('rights that end while two processes accept on PostgreSQL', () => {
   let cluster: Cluster
   const calls: Call[] = []
 
@@ -58,7 +58,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
   )
 
   it(
-    'G7: nothing is accepted for a connection whose removal has returned, and nothing of it is left waiting',
+    'G7: nothing is accepted for a connection whose removal has returned, and none of its messages still waits',
     async () => {
       const { cli } = cluster
       const random = createRandom(seed + 1)
@@ -81,7 +81,7 @@ describe('rights that go while two processes accept on PostgreSQL', () => {
     timeLimitMs(rounds),
   )
 
-  it('G1 G2 G3 G5: and the ledger of all these races adds up', async () => {
+  it('G1 G2 G3 G5: the ledger of all these races adds up', async () => {
     const { counts, states } = await checkRun(
       cluster,
       calls.map(({ request }) => request),
@@ -96,9 +96,9 @@ async function isDone({ cli }: Cluster, number: string): Promise<boolean> {
 }
 
 /**
- * How many messages were accepted under a right that went, and how many of them too late: by the moments of the commits
- * themselves, because a caller cannot see what an accept that was on its way then did. The row of a key and the line of
- * the audit log are never changed after, so they know the transaction that made them.
+ * Counts the messages accepted under a right that ended, and those accepted too late. It compares the times of the commits,
+ * because a caller cannot see what an accept that was under way did. Rows of idempotency keys and of the audit log never change,
+ * so `xmin` is the transaction that created them.
  */
 async function commitsOf({ databaseUrl }: Cluster, action: 'token.delete' | 'connection.remove') {
   const sql = `
@@ -132,11 +132,11 @@ interface Runners {
   readonly cluster: Cluster
   readonly token: string
   readonly senders: readonly string[]
-  /** Where all calls are noted, of other races too. */
+  /** Records the calls of all races. */
   readonly calls: Call[]
 }
 
-/** Sends by both processes at once until it has seen enough after the change. */
+/** Sends to both processes at once until it has seen enough after the change. */
 class Race {
   readonly #runners: Runners
   readonly #own: Call[] = []
@@ -153,7 +153,7 @@ class Race {
     this.#loops.catch(() => {})
   }
 
-  /** From the moment that the change has returned every call must get this status. */
+  /** After the change has returned, every call must get this status. */
   async endsWith(status: number, change: () => Promise<void>): Promise<void> {
     let changedAt = Number.POSITIVE_INFINITY
     try {

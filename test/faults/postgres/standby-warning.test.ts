@@ -16,15 +16,15 @@ const CONNECTIONS = 8
 const RUN_IN_MS = 1_500
 const ANSWERED_WITHIN_MS = answeredWithinMs()
 const RECOVERED_WITHIN_MS = 10_000
-// Longer than any statement of ours is waited for, so that connections have been given up and made anew.
+// Longer than the service waits for any statement, so it has given up its connections and made new ones.
 const HANGS_FOR_MS = 9_000
-// The server's own, one for each connection of ours, and what is left waiting of those that were given up.
+// The server's own sessions, one for each of our connections, and those that still wait on connections that were given up.
 const MOST_SESSIONS = 60
 const WAITING = `select pid from pg_stat_activity where wait_event = 'SyncRep'`
 
 describe('a synchronous standby that hangs', () => {
   it(
-    'G1 G11: callers are answered in time, nothing is cancelled by us, and all goes on by itself when it is back',
+    'G1 G11: callers are answered in time, the service cancels nothing, and continues by itself when the standby is back',
     async () => {
       const world = await openReplicated()
       try {
@@ -73,7 +73,7 @@ describe('a synchronous standby that hangs', () => {
 })
 
 describe('a commit that no standby has confirmed', () => {
-  it('G1: is never answered with 200, however PostgreSQL is made to stop waiting, and is not missed when the standby takes over', async () => {
+  it('G1: is never answered with 200, however PostgreSQL stops waiting, and may be missing after a failover', async () => {
     const world = await openReplicated()
     try {
       const { primary, standby } = world
@@ -85,7 +85,7 @@ describe('a commit that no standby has confirmed', () => {
       let cancelled = 0
       for (const end of ['pg_cancel_backend', 'pg_terminate_backend']) cancelled += await endWaiting(primary, end)
       const endedAt = performance.now()
-      // It never gets what it has not confirmed.
+      // The standby must never receive what it has not confirmed.
       world.replication.blackHole()
       await standby.start()
       await world.failOver()
@@ -131,7 +131,7 @@ async function startLoad(world: ReplicatedCluster) {
   return { timed, load }
 }
 
-/** Of requests that were made in that time and answered in that time. */
+/** The number of acknowledged requests that were made and answered in this time. */
 function acksBetween({ calls }: TimedClient, from: number, to: number): number {
   return calls.filter(({ startedAt, endedAt, answer }) => startedAt > from && endedAt < to && answer.kind === 'acked')
     .length
@@ -142,7 +142,7 @@ async function countSessions(server: PostgresServer): Promise<number> {
   return Number(row?.count)
 }
 
-/** Ends so many waits for the standby, of whatever the workers were doing. */
+/** Ends six waits for the standby, whatever statements the workers were running. */
 async function endWaiting(server: PostgresServer, how: string): Promise<number> {
   const ended = new Set<number>()
   const endThem = async () => {
@@ -156,7 +156,7 @@ async function endWaiting(server: PostgresServer, how: string): Promise<number> 
   return ended.size
 }
 
-/** The control: a client that ignores warnings believes that all is well. */
+/** The control: a client that ignores warnings believes that its commit is safe. */
 async function readPlainAnswer(server: PostgresServer): Promise<string> {
   return withClient(server.url('nuncio'), async (client) => {
     let warning = ''
@@ -164,7 +164,7 @@ async function readPlainAnswer(server: PostgresServer): Promise<string> {
       warning = `${severity}: ${message}`
     })
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    // As a worker's heartbeat does. The workers see it when they connect anew.
+    // A heartbeat updates this row, too. The workers see the change when they reconnect.
     const done = client.query('update checkpoint set mark = mark + 1')
     const isWaiting = async () => (await server.query(`${WAITING} and pid = $1`, [rows[0]?.pid])).length > 0
     await waitUntil('it waits for the standby', isWaiting, { deadlineMs: 10_000 })

@@ -9,8 +9,8 @@ const HOLDER = 'worker-1' as WorkerId
 const TO = '447900000000'
 const HOLDER_LOST_AT = 2_000
 
-describe('how long a lane stood still', () => {
-  it('is counted from the acceptance of what waited, when no worker was lost', () => {
+describe('the time for which a lane stood still', () => {
+  it('is counted from the acceptance of the waiting message if no worker was lost', () => {
     const [longest] = findStandstills({ ...run({ startedAt: 9_000 }), losses: [] })
 
     assert.equal(longest?.ms, 8_000)
@@ -22,13 +22,13 @@ describe('how long a lane stood still', () => {
     assert.equal(longest?.ms, 7_000)
   })
 
-  it('is counted from when the media was there, which no holder can hasten', () => {
+  it('is counted from when the media was fetched, because no holder can speed that up', () => {
     const [longest] = findStandstills(run({ startedAt: 9_000, mediaEndedAt: 8_500 }))
 
     assert.equal(longest?.ms, 500)
   })
 
-  it('is described with what became of the message', () => {
+  it('is described with the result of the message', () => {
     assert.throws(() => assertNoStandstill(1_000, run({ startedAt: 9_000 })), {
       message: new RegExp(`7000 ms[^]*lost ${HOLDER}[^]*began: attempt 1 of the message to ${TO}, PUBLISHED`),
     })

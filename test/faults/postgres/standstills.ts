@@ -5,42 +5,42 @@ import type { LedgerInput } from '../../support/ledger/ledger-input.ts'
 import { preferredWorker } from '../../support/preferred-worker.ts'
 import type { LaneHistory } from './lane-watch.ts'
 
-/** The moment at which a worker was killed, paused or cut off. */
+/** A worker was killed, paused or cut off at this time. */
 export interface Loss {
   readonly at: number
-  /** When it was back; absent when it never was. */
+  /** When it was back; absent if it never was. */
   readonly until?: number
   readonly worker: WorkerId
 }
 
 interface Standstill {
   readonly connection: string
-  /** From when something waited and no worker that could have moved the lane held it. */
+  /** From this time on a message waited, and no worker that could have moved the lane held it. */
   readonly from: number
   readonly to: number
   readonly ms: number
 }
 
-/** What a run has left to be checked. */
+/** The data of a run that are checked. */
 export interface Seen {
   readonly input: LedgerInput
   readonly history: LaneHistory
   readonly losses: readonly Loss[]
 }
 
-// Enough for those that one lane may have tried in vain.
+// Enough for the messages that one lane may have tried in vain.
 const SHOWN_ATTEMPTS = 4
 
 interface Move {
   readonly at: number
-  /** Before it there was nothing to move. */
+  /** Before this time there was nothing to move. */
   readonly possibleFrom: number
 }
 
 /**
- * How long lanes stood still although something waited in them, longest first. An attempt that begins or ends moves its
- * lane. Counted from the last time that its holder was lost, or the one who should have taken it over: two losses one
- * after the other have each its own time to be made good.
+ * How long lanes stood still although a message waited, longest first. An attempt that begins or ends moves its lane. The time
+ * counts from the last loss of the holder, or of the worker that should have taken over: each of two successive losses has its
+ * own time for recovery.
  */
 export function findStandstills({ input, history, losses }: Seen): Standstill[] {
   return [...movesOf(input)]
@@ -58,7 +58,7 @@ export function findStandstills({ input, history, losses }: Seen): Standstill[] 
     .toSorted((a, b) => b.ms - a.ms)
 }
 
-/** Fails with what happened to the lane when one stood still for longer than this. Returns the longest, in milliseconds. */
+/** Fails, with the history of the lane, if one stood still for longer than this. Returns the longest time in milliseconds. */
 export function assertNoStandstill(mostMs: number, seen: Seen): number {
   const [longest] = findStandstills(seen)
   if (!longest) return 0
@@ -82,7 +82,7 @@ function describe(standstill: Standstill, { input, history, losses }: Seen): str
     .join('\n')
 }
 
-/** The last attempts that touched the lane before it moved again, and what became of their messages. */
+/** The last attempts in the lane before it moved again, and the results of their messages. */
 function printAttempts({ connection, to }: Standstill, { messages, attempts = [] }: LedgerInput) {
   const own = attempts.filter((attempt) => attempt.connection === connection && attempt.startedAt <= to)
   return own.slice(-SHOWN_ATTEMPTS).flatMap(({ messageId, number, startedAt, endedAt, outcome }) => {
@@ -102,8 +102,8 @@ function movesOf({ messages, attempts = [] }: LedgerInput): Map<string, Move[]> 
   for (const { messageId, connection, startedAt, endedAt, mediaEndedAt } of attempts) {
     const moves = lanes.get(connection) ?? []
     lanes.set(connection, moves)
-    // A fetch that a pause broke is tried again after 5 s, and may wait for hosts that do not answer: no holder moves a
-    // lane meanwhile.
+    // A fetch that a pause broke is tried again after 5 s, and may wait for hosts that do not answer. Meanwhile no holder can
+    // move the lane.
     const possibleFrom = Math.max(acceptedAt.get(messageId) ?? startedAt, mediaEndedAt ?? 0)
     moves.push({ at: startedAt, possibleFrom: Math.min(possibleFrom, startedAt) })
     if (endedAt !== null) moves.push({ at: endedAt, possibleFrom: startedAt })
@@ -112,18 +112,18 @@ function movesOf({ messages, attempts = [] }: LedgerInput): Map<string, Move[]> 
   return lanes
 }
 
-// A claim that was on its way when its worker was killed is committed a moment later.
+// A claim that was under way when its worker was killed is committed a moment later.
 const ON_ITS_WAY_MS = 1_000
 
 function isHolder(history: LaneHistory, connection: string, { at, worker }: Loss): boolean {
   return [at, at + ON_ITS_WAY_MS].some((moment) => history.holderAt(connection, moment) === worker)
 }
 
-// As long as others may believe that it lives.
+// For this long other workers may believe that it lives.
 const BELIEVED_MS = LEASE_MS + RENEW_EVERY_MS
 const CHECK_EVERY_MS = 500
 
-/** Whether the lane was left to this worker by the others, although it was dead. */
+/** Whether the other workers left the lane to this worker although it was dead. */
 function isHeir(
   connection: string,
   { at, worker }: Loss,

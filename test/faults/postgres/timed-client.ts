@@ -6,7 +6,7 @@ interface TimedCall {
   readonly answer: TryAnswer
 }
 
-/** Passes calls on, and notes when each was made and answered, by the monotonic clock. */
+/** Passes calls on, and records when each was made and answered, by the monotonic clock. */
 export class TimedClient implements Pick<SendClient, 'send'> {
   readonly calls: TimedCall[] = []
   readonly #client: Pick<SendClient, 'send'>
@@ -26,7 +26,7 @@ export class TimedClient implements Pick<SendClient, 'send'> {
     return Math.round(this.calls.reduce((slowest, call) => Math.max(slowest, call.endedAt - call.startedAt), 0))
   }
 
-  /** How long it took from that time until a later request was answered with 200. */
+  /** The time from `moment` until a request made later was answered with 200. */
   firstAckAfter(moment: number): number {
     const acks = this.calls.filter(({ startedAt, answer }) => startedAt >= moment && answer.kind === 'acked')
     return Math.round(acks.reduce((first, { endedAt }) => Math.min(first, endedAt - moment), Number.POSITIVE_INFINITY))

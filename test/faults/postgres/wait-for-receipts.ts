@@ -7,7 +7,7 @@ const DRAINED_WITHIN_MS = 90_000
 const REPORTED_WITHIN_MS = 60_000
 const COUNT = `select count(*)::int as count from settled where state = 'PUBLISHED'`
 
-/** Waits until everything was sent, and the network's report of each delivery was applied, by any worker. */
+/** Waits until everything was sent, and some worker has applied the network's report of each delivery. */
 export async function waitForReceipts({ cli, databaseUrl }: Pick<Cluster, 'cli' | 'databaseUrl'>): Promise<void> {
   await drain(cli, DRAINED_WITHIN_MS)
   const isDone = () =>

@@ -11,7 +11,7 @@ const seed = readSeed()
 
 describe('kill -9 of workers on PostgreSQL while they post to webhooks', () => {
   it(
-    'posts every committed change of a state at least once, each under one id and correctly signed',
+    'posts every committed change of a state at least once, with one id for each change, and correctly signed',
     async () => {
       const receiver = await openWebhookReceiver(createRandom(seed))
       const cluster = await openCluster({
@@ -24,7 +24,7 @@ describe('kill -9 of workers on PostgreSQL while they post to webhooks', () => {
         const { services, client, connections } = cluster
         const cli = new QuickCli({ ...cluster, environment: MAY_POST_HERE })
         const kill = async (round: number) => {
-          // The other goes on, and takes over what this one had begun.
+          // The other worker continues, and takes over what this one had begun.
           const service = services[round % services.length]
           await service?.killNine()
           await service?.start()

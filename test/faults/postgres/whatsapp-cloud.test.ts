@@ -12,7 +12,7 @@ const ALL_AT_ONCE_EVERY = 4
 
 describe('an unreliable WhatsApp Cloud, several workers', () => {
   it(
-    'G1 G2 G3 G5 G6: with calls cut off, reports astray and kill -9, loses, doubles and reorders nothing on PostgreSQL',
+    'G1 G2 G3 G5 G6: on PostgreSQL, cut calls, lost reports and kill -9 lose, duplicate and reorder nothing',
     async () => {
       const simulator = await openNetwork(seed)
       const environment = networkSettings(simulator.url)

@@ -12,7 +12,7 @@ const seed = readSeed()
 const WORKERS = 2
 
 describe.skipIf(REASON)(`a rotation of keys while linked numbers send, several workers${skipNote(REASON)}`, () => {
-  it('lets each message arrive once, and the new key alone opens the sessions afterwards, on PostgreSQL', async () => {
+  it('on PostgreSQL, delivers each message once, and afterwards only the new key opens the sessions', async () => {
     const simulator = await openNetwork()
     const environment = networkSettings(simulator, temporaryFolder())
     const cluster = await openCluster({ workers: WORKERS, connections: 0, environment })

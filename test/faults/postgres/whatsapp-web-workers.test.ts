@@ -27,24 +27,24 @@ const MOVES = readRounds({ brief: 50, quick: 20 })
 const seed = readSeed()
 const REASON = whyNoLibrary() ?? whyNoFaketime()
 const WORKERS = 4
-// One loses its way to the database, the clock of another jumps, and lanes move between the other two.
+// One worker loses the database, the clock of another jumps, and lanes move between the other two.
 const CUT_OFF = 0
 const JUMPING = 1
 const RESTARTED = 2
 const NUMBERS = 16
 const HOUR_MS = 3_600_000
-// Those between which lanes move close their sessions slowly, so that a lane that moves too early is seen.
+// The workers between which lanes move close their sessions slowly, so that a lane that moves too early is noticed.
 const CLOSE_SLOWLY = { NODE_OPTIONS: `--import=${new URL('../whatsapp-web/close-slowly.ts', import.meta.url).href}` }
 const OFFSETS_MS = [HOUR_MS, 0, -HOUR_MS, 0]
-/** Acceptances after each jump, so that messages are sent meanwhile. */
+/** Messages accepted after each jump, so that some are sent meanwhile. */
 const AFTER_A_JUMP = 10
 const LIMIT = { deadlineMs: 60_000, everyMs: 100 }
-// As long as no receipt of a message can come any more, and some more.
+// The time in which a receipt may still come, and some more.
 const DRAINED_WITHIN_MS = 120_000
 
 describe.skipIf(REASON)(`linked numbers on four workers${skipNote(REASON)}`, () => {
   it(
-    'G2 G3 G5 G6: cut off from the database, with a clock that jumps and claims that move, lose, double and reorder nothing, and no session is used twice',
+    'G2 G3 G5 G6: lose, duplicate and reorder nothing when one is cut off, a clock jumps and claims move, and use no session twice',
     async () => {
       const world = await openWorkers()
       const { cluster, simulator } = world
@@ -83,7 +83,7 @@ describe.skipIf(REASON)(`linked numbers on four workers${skipNote(REASON)}`, () 
 interface Workers {
   readonly cluster: Cluster
   readonly simulator: Simulator
-  /** How the first worker reaches the database. */
+  /** The first worker's connection to the database. */
   readonly proxy: TcpProxy
   readonly clock: MovableClock
   close(): Promise<void>
@@ -93,7 +93,7 @@ interface Run extends Workers {
   readonly watch: LaneWatch
   readonly load: Load
   readonly numbers: readonly string[]
-  /** Resolves once so many workers have all lanes. */
+  /** Resolves once this many workers hold all lanes. */
   readonly distributed: (workers: number) => Promise<unknown>
 }
 
@@ -126,7 +126,7 @@ async function openWorkers(): Promise<Workers> {
   }
 }
 
-/** Chance may leave a worker without lanes: with each start it has another share. */
+/** Restarts a worker until it has lanes: chance may assign none to it, and each start assigns anew. */
 async function giveLanes({ cluster: { services }, watch, distributed }: Run, place: number): Promise<void> {
   const service = services[place]!
   while ((await watch.history()).heldBy((await watch.workerOf(service.pid))!).length === 0) {
@@ -167,7 +167,7 @@ async function cutOff({ cluster: { services }, simulator, proxy, clock, watch, l
   assert.deepEqual(lost, [])
   proxy.endBlackHole()
   await distributed(WORKERS)
-  // It writes nothing any more, but its lines stay open until it would have to: then another puts them out.
+  // It writes nothing any more, but its lines stay open until their next login elsewhere ends them.
   const putOut = simulator.secondLogins.splice(0)
   assert.deepEqual(
     putOut.filter((number) => !lanes.includes(number)),
@@ -179,7 +179,7 @@ async function cutOff({ cluster: { services }, simulator, proxy, clock, watch, l
   }
 }
 
-/** Between the last two workers: one ends and starts again, until lanes have passed from one worker to another so often. */
+/** Restarts one of the last two workers until this many lanes have passed from one worker to another. */
 async function moveLanes({ cluster: { services }, watch, distributed }: Run): Promise<number> {
   await Promise.all([CUT_OFF, JUMPING].map((worker) => services[worker]!.stop()))
   await distributed(2)

@@ -19,7 +19,7 @@ const STOPPED_MS = LEASE_MS + 3_000
 
 describe.skipIf(REASON)(`an unreliable WhatsApp Web, several workers${skipNote(REASON)}`, () => {
   it(
-    'G1 G2 G3 G5 G6: with lines cut, receipts astray, kill -9 and SIGSTOP, loses, doubles and reorders nothing on PostgreSQL',
+    'G1 G2 G3 G5 G6: on PostgreSQL, cut lines, lost receipts, kill -9 and SIGSTOP lose, duplicate and reorder nothing',
     async () => {
       const simulator = await openNetwork()
       const environment = networkSettings(simulator, temporaryFolder())

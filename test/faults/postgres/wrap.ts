@@ -1,6 +1,6 @@
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
-/** Puts something around a method of a class whose source is left as it is. Fails when there is no such method any more. */
+/** Wraps a method of a class without changing its source. Fails if there is no such method. */
 export function wrap(
   prototype: object,
   name: string,

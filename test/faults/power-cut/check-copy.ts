@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 
 export interface CopyState {
-  /** How many of the acknowledged rows are not there. */
+  /** How many acknowledged rows are missing. */
   readonly lost: number
   readonly integrity: string
 }
 
-/** Opens the database as it lies after the cut, which recovers it, and searches it for every acknowledged row. */
+/** Opens the database after the cut, which recovers it, and searches for every acknowledged row. */
 export function checkCopy(file: string, acked: readonly string[], idsQuery: string): CopyState {
   try {
-    // Where the file itself is gone, this makes an empty one: the query then finds no table, and all counts as lost.
+    // If the file itself is lost, this creates an empty one: the query finds no table, and every row counts as lost.
     const database = new DatabaseSync(file)
     try {
       const found = new Set(

@@ -15,18 +15,18 @@ import { CuttableDisk, mountStore } from './cuttable-disk.ts'
 export interface ServiceReport {
   readonly cuts: number
   readonly acked: number
-  /** Per cut: acknowledged messages that were gone, and what was wrong with the database if anything. */
+  /** For each cut: missing acknowledged messages, and what was wrong with the database, if anything. */
   readonly lost: readonly number[]
   readonly damage: readonly string[]
-  /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
+  /** Messages acknowledged before the last cut that a service started on the rest has processed. */
   readonly checked: number
 }
 
 const RUN_IN_MS = 8_000
-// Of what was acknowledged, whatever the speed of the machine.
+// The number of acknowledged messages that a run needs, however fast the machine is.
 const ENOUGH = 1_000
 const BETWEEN_CUTS_MS = 400
-// About 300 messages a second in all.
+// Together they send about 300 messages a second.
 const CONNECTIONS = 6
 const PAUSE_MS = 30
 
@@ -54,7 +54,7 @@ const acked = load.ackedIds.length
 const checked = await startOnLastCut()
 reportAndExit({ cuts, acked, lost, damage, checked } satisfies ServiceReport)
 
-/** The last cut is met as an operator would meet it: the machine comes back and the service is started. */
+/** Handles the last cut as an operator would: the machine comes back and the service is started. */
 async function startOnLastCut(): Promise<number> {
   const before = new Set(load.ackedIds)
   const copy = await disk.cut()
@@ -63,7 +63,7 @@ async function startOnLastCut(): Promise<number> {
   const dataDir = join(copy.path, 'data')
   const revived = new NuncioProcess({ dataDir, workDir, port: await findFreePort() })
   await revived.start()
-  // What was answered after the cut may be there or not: the copy was made at some moment between.
+  // Requests that were answered after the cut may be stored or not: the copy was made at some time in between.
   const requests = load.requests.map((request) => {
     const { answer } = request
     const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-// Sparse: they take only what is written. XFS makes no smaller ones than 300 MB.
+// The files are sparse and take only what is written. XFS needs at least 300 MB.
 const STORE_SIZE = '2G'
 const DISK_SIZE = '192M'
 
@@ -16,9 +16,9 @@ export interface CutCopy {
 }
 
 /**
- * A disk whose power can be cut. It is a file on a file system that copies files in an instant (XFS with reflink): the
- * copy holds what had reached the disk at that moment, and nothing of what the kernel still kept in memory for it.
- * It does not model a disk that itself ignores a flush.
+ * A disk whose power can be cut. It is a file on a file system that copies files instantly (XFS with reflink). The copy holds
+ * what had reached the disk at that moment, and nothing that the kernel still kept in memory. It does not model a disk that
+ * ignores a flush.
  */
 export class CuttableDisk {
   readonly path: string
@@ -41,7 +41,7 @@ export class CuttableDisk {
     return disk
   }
 
-  /** Before this call, a caller that compares must have noted what was acknowledged. */
+  /** A caller that compares must have recorded what was acknowledged before this call. */
   async cut(): Promise<CutCopy> {
     this.#cuts += 1
     const image = this.#file(`cut-${this.#cuts}`)
@@ -60,7 +60,7 @@ export class CuttableDisk {
   }
 }
 
-/** The file system that the disks lie on. */
+/** Mounts the file system for the disks. */
 export async function mountStore(workDir: string): Promise<string> {
   const image = join(workDir, 'store-image')
   const store = join(workDir, 'store')

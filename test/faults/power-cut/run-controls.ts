@@ -6,10 +6,10 @@ import { readRunArguments, reportAndExit } from '../../support/black-box/own-mou
 import { checkCopy } from './check-copy.ts'
 import { CuttableDisk, mountStore } from './cuttable-disk.ts'
 
-/** What the cuts did to one writer. */
+/** What the cuts did to the rows of one writer. */
 export interface ControlReport {
   readonly acked: number
-  /** Cuts after which at least one acknowledged row was gone. */
+  /** The number of cuts after which at least one acknowledged row was missing. */
   readonly cutsWithLoss: number
   readonly mostLost: number
   readonly damaged: number
@@ -17,7 +17,7 @@ export interface ControlReport {
 
 export type ControlReports = Readonly<Record<'FULL' | 'NORMAL' | 'OFF', ControlReport>>
 
-// Until then the careless settings have not even written the database file itself, and lose it as a whole.
+// Before this time the careless settings have not written the database file at all, and would lose it as a whole.
 const RUN_IN_MS = 8_000
 const BETWEEN_CUTS_MS = 300
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
-// The negative controls of the power cut: the same writes at three settings of SQLite, of which only FULL is safe.
-// About 300 rows a second: much faster writers checkpoint so often that even NORMAL seems safe.
+// The negative control of the power cut: the same writes with three settings of SQLite, of which only FULL is safe. About 300
+// rows a second: much faster writers checkpoint so often that even NORMAL seems safe.
 const PAUSE_MS = 3
 
 const [file = '', synchronous = ''] = process.argv.slice(2)

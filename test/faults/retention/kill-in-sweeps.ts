@@ -14,10 +14,10 @@ const WAITING = 20
 const GOES_ON_WITHIN_MS = 60_000
 const NONE = { attempts: 0, entries: 0, media: 0, bodies: 0, addresses: 0 }
 
-/** What a worker that sweeps all the time must be started with. */
+/** The environment of a worker that sweeps all the time. */
 export const SWEEPING = { NODE_OPTIONS: `--import=${new URL('sweep-again-and-again.ts', import.meta.url).href}` }
 
-/** Pauses the lane and fills it. Returns the ids. */
+/** Pauses the lane and fills it. Returns the ids of its messages. */
 export async function letWait(
   { cli }: Pick<Recorded, 'cli'>,
   { client, number }: { readonly client: Pick<SendClient, 'send'>; readonly number: string },
@@ -41,7 +41,7 @@ interface KillPlan {
   readonly start: () => Promise<unknown>
 }
 
-/** Each time when the sweep has gone on for a while, and is not at its end. Checks each time what the killed one has left. */
+/** Kills each time in the middle of a sweep, and then checks what the kill has left. */
 export async function killInSweeps({ database, rounds, random, kill, start }: KillPlan): Promise<readonly number[]> {
   const lefts = [await countOld(database)]
   const most = Math.floor((lefts[0] ?? 0) / (rounds + 1))
@@ -54,7 +54,7 @@ export async function killInSweeps({ database, rounds, random, kill, start }: Ki
     await kill()
     assert.deepEqual(await countHalves(database), NONE)
     lefts.push(await countOld(database))
-    // The turn of a dead worker lasts for two minutes, of which we do not wait for the end. On SQLite a start ends it.
+    // The sweep lease of a dead worker lasts two minutes, which this skips. On SQLite a start ends the lease.
     if (database.engine === 'PostgreSQL') await database.ask('update retention_state set swept_until = 0')
     await start()
   }
@@ -63,7 +63,7 @@ export async function killInSweeps({ database, rounds, random, kill, start }: Ki
   return lefts
 }
 
-/** The end of the run, once the load is over. */
+/** Checks the end of the run, after the load. */
 export async function checkSweeps(
   world: Recorded & { readonly database: AskedDatabase },
   { load, old, number }: { readonly load: Load; readonly old: OldRows; readonly number: string },
@@ -98,7 +98,7 @@ export async function checkSweeps(
   return ledger
 }
 
-/** The negative control: spoils a row. */
+/** The negative control: damages a row. */
 async function assertHalvesAreSeen(database: AskedDatabase): Promise<void> {
   const table = database.engine === 'SQLite' ? 'message' : 'settled'
   await database.ask(`update ${table} set body_deleted_at = null where id = 'old-emptied-1'`)

@@ -2,9 +2,9 @@ import { crc32 } from 'node:zlib'
 import type { EngineName } from '../../support/administration-world/world-database.ts'
 
 const DAY_MS = 86_400_000
-/** With the default times: messages of this age go as a whole… */
+/** With the default settings, messages of this age are deleted as a whole. */
 const GONE_MS = 100 * DAY_MS
-/** …and of these the content alone. */
+/** With the default settings, only the content of messages of this age is deleted. */
 const EMPTIED_MS = 40 * DAY_MS
 const LIVES_MS = 300 * DAY_MS
 const UNRESOLVED_EVERY = 500
@@ -16,18 +16,18 @@ export interface AskedDatabase {
 }
 
 export interface OldRows {
-  /** Of each kind: those that go as a whole, and those of which the content goes. */
+  /** How many messages of each kind: deleted as a whole, and with only the content deleted. */
   readonly rows: number
-  /** What waits in a lane that is paused. */
+  /** The messages that wait in a paused lane. */
   readonly waiting: readonly string[]
 }
 
-/** How many are not resolved. */
+/** How many of them are not resolved. */
 export function unresolvedOf({ rows }: Pick<OldRows, 'rows'>): number {
   return Math.floor(rows / UNRESOLVED_EVERY)
 }
 
-/** While no service uses the database: adds what is too old, and makes what waits as old as that. */
+/** Call it while no service uses the database. Adds rows that are too old, and gives the waiting messages the same age. */
 export async function makeOldRows(database: AskedDatabase, { rows, waiting }: OldRows): Promise<void> {
   const { ask, engine } = database
   const isSqlite = engine === 'SQLite'
@@ -37,7 +37,7 @@ export async function makeOldRows(database: AskedDatabase, { rows, waiting }: Ol
   await ask(`update ${isSqlite ? 'message' : 'queued'} set accepted_at = ${now - GONE_MS} where id in (${those})`)
   if (!isSqlite) await openOldDays(database, now)
   const last = isSqlite ? Number((await ask('select max(sequence) as last from message'))[0]?.['last']) : 0
-  // Far from the numbers that were given by then.
+  // Far above all numbers assigned so far.
   const firstOf = (day: number, before: number) => (isSqlite ? last + 1 + before : day * 2 ** 40 + 10_000_000)
   const half = rows / 2
   await addOld(database, { kind: 'gone', first: firstOf(1, 0), rows: half, at: now - GONE_MS, unresolved: rows })
@@ -48,11 +48,11 @@ export async function makeOldRows(database: AskedDatabase, { rows, waiting }: Ol
       ${numbers(id === 'young' ? 1 : half)} select ${sequence} + n.i, c.account_id, 'token', '${id}-' || n.i, ${at}, 1, 400, 'HC-2', '{}'
         from n, (select account_id from connection limit 1) c`)
   await request(isSqlite ? 0 : 2 ** 40 + 10_000_000, 'old', now - GONE_MS)
-  // The newest stays for good.
+  // The newest request is never deleted.
   await request(isSqlite ? rows : 2 ** 40 + 20_000_000, 'young', now)
 }
 
-/** One of which something is unfinished, one that can go as a whole, one that is not old enough for that, and today. */
+/** Four periods: one with an unfinished message, one that can be deleted as a whole, one that is not old enough, and today's. */
 async function openOldDays({ ask }: AskedDatabase, now: number): Promise<void> {
   const beginsAt = (day: number, at: number) => ask(`update period set starts_at = ${at} where number = ${day}`)
   await beginsAt(0, now - GONE_MS - 2 * DAY_MS)
@@ -68,7 +68,7 @@ interface Added {
   readonly first: number
   readonly rows: number
   readonly at: number
-  /** Some of so many are left unresolved. */
+  /** As many rows stay unresolved as `unresolvedOf` returns for this number. */
   readonly unresolved: number
 }
 
@@ -96,7 +96,7 @@ function numbers(rows: number): string {
   return `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${rows})`
 }
 
-/** How many rows are too old and still there. */
+/** How many rows are too old and not deleted yet. */
 export async function countOld({ ask }: AskedDatabase): Promise<number> {
   const [row] = await ask(`select
     (select count(*) from message where id like 'old-%' and id not like 'old-emptied-%' and state <> 'UNCONFIRMED')
@@ -105,7 +105,7 @@ export async function countOld({ ask }: AskedDatabase): Promise<number> {
   return Number(row?.['old'])
 }
 
-/** What is left of something that went, and what went of something that is there: by kind, and each 0 when all is well. */
+/** Counts parts that a deletion has left, and missing parts of rows that remain, by kind. All counts must be 0. */
 export async function countHalves({ engine, ask }: AskedDatabase): Promise<Record<string, number>> {
   const attempt = engine === 'SQLite' ? 'attempt' : 'ended_attempt'
   const orphans = (table: string) =>

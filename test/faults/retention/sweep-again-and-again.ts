@@ -1,10 +1,10 @@
-// Loaded into a worker before anything else. Makes it sweep old rows all the time, instead of once an hour.
+// A worker loads this file before anything else. It makes the worker sweep old rows all the time instead of once an hour.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RetentionJob } from '../../../src/core/retention/retention-job.ts'
 import { wrap } from '../postgres/wrap.ts'
 
-// Longer than whatever else a sweep waits for, such as an answer of the database.
+// Longer than anything else that a sweep waits for, such as a reply of the database.
 const LONG_MS = 40_000
 const SHORT_MS = 50
 

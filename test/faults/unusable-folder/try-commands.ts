@@ -12,15 +12,15 @@ export interface Tried {
   readonly what: string
   readonly command: string
   readonly answer: CliAnswer
-  /** Of the database, whether every byte is as it was. */
+  /** Whether every byte of the database is unchanged. */
   readonly isUnchanged: boolean
 }
 
 const DISK_MB = 2
-// Enough to open it, and too little to bring it up to date.
+// Enough room to open it, and too little to migrate it.
 const LEFT_BYTES = 100_000
 const UNPRIVILEGED_ID = 65_534
-// Root, but only where root is the owner.
+// Runs as root without the right to access files of other users.
 const WITH_FEWER_RIGHTS = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--']
 
 const { workDir } = readRunArguments()
@@ -62,7 +62,7 @@ for (const [mode, what] of [
 }
 reportAndExit(tried)
 
-/** Of this version, or one in which no table was made yet. */
+/** Creates a database of this version, or with fewer migrations one without tables. */
 function makeDatabase(migrations = readMigrations()): void {
   rmSync(dataDir, { recursive: true, force: true })
   mkdirSync(dataDir, { mode: 0o700 })

@@ -7,14 +7,14 @@ import { checkLedger, type Ledger } from '../../support/ledger/check-ledger.ts'
 import type { DeliveredEntry, LedgerInput, ListedMessage, SentRequest } from '../../support/ledger/ledger-input.ts'
 import type { CallbackTry, SentMessage, Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
 
-// A lane whose call got lost on its way stands still until no report can come any more, for a minute, and several may in
-// turn: one that the network loses, and one at each kill.
+// A lane whose call was lost waits a minute, until no report can come any more. Several calls may be lost one after another: one
+// by the network, and one at each kill.
 const DRAINED_WITHIN_MS = 300_000
 const APPLIED_WITHIN_MS = 20_000
 const RANKS = ['PUBLISHED', 'DELIVERED', 'READ']
 const RANK_OF: Readonly<Record<string, string>> = { sent: 'PUBLISHED', delivered: 'DELIVERED', read: 'READ' }
 
-/** Compares what the caller was answered, what the log says, what phones got and what the network has reported. */
+/** Compares what callers were answered, what the log says, what phones received and what the network has reported. */
 export async function checkCloudRun(
   world: Recorded,
   requests: readonly SentRequest[],
@@ -24,7 +24,7 @@ export async function checkCloudRun(
   await simulator.callbacksIdle()
   const reported = findReported(simulator.callbackTries)
   const listed = () => world.cli.json<ListedMessage[]>('message', 'list')
-  // Reports are answered when they are stored, and applied a moment later.
+  // A report is answered when it is stored, and applied a moment later.
   const areApplied = async () => findBehind(await listed(), reported).length === 0
   await waitUntil('all reports are applied', areApplied, { deadlineMs: APPLIED_WITHIN_MS, everyMs: 500 }).catch(
     () => {},
@@ -39,7 +39,7 @@ export async function checkCloudRun(
   return ledger
 }
 
-/** Which message a phone has got is what we wrote along with it; a text that came otherwise belongs to no message. */
+/** The message id that we sent along identifies the message that a phone has received. A text without it belongs to no message. */
 export function asDelivered({ opaque, from, waId, type, text, media, at }: SentMessage): DeliveredEntry {
   return {
     messageId: messageIdIn(opaque),
@@ -59,7 +59,7 @@ function messageIdIn(opaque: string | null): string {
   return opaque?.split('#')[0] ?? ''
 }
 
-/** The latest state of each message whose report the service has acknowledged. */
+/** For each message, the latest state in a report that the service has acknowledged. */
 function findReported(tries: readonly CallbackTry[]): ReadonlyMap<string, string> {
   const reported = new Map<string, string>()
   for (const { status, body } of tries) {
@@ -88,7 +88,7 @@ function statusesIn(body: string): (readonly [id: string, kind: string])[] {
     .map(({ status, biz_opaque_callback_data }) => [messageIdIn(biz_opaque_callback_data), status] as const)
 }
 
-/** Messages of which the log says less, or more, than the reports that were taken with a 200. */
+/** The messages whose state in the log differs from the acknowledged reports. */
 function findBehind(messages: readonly ListedMessage[], reported: ReadonlyMap<string, string>): string[] {
   return messages.flatMap(({ id, state }) => {
     const wanted = reported.get(id)

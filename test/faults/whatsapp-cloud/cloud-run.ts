@@ -9,7 +9,7 @@ import { startSimulator } from '../../support/whatsapp-cloud/simulator.ts'
 import type { Simulator } from '../../support/whatsapp-cloud/simulator-types.ts'
 import { type LoadPlan, makePictureLoad } from '../picture-load.ts'
 
-/** A phone sees it as it is, and a lane has most attempts open at any moment. */
+/** Long enough that most lanes have an open attempt at any moment. */
 const LATENCY_MS = 20
 const KILL_WITHIN_MS = 3_000
 const UPLOAD_WITHIN_MS = 20_000
@@ -21,12 +21,12 @@ export async function openNetwork(seed: number): Promise<Simulator> {
   return simulator
 }
 
-/** The settings of the service for it. */
+/** The settings of the service for this network. */
 export function networkSettings(url: string): Readonly<Record<string, string>> {
   return { NUNCIO_WHATSAPP_CLOUD_URL: url, NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' }
 }
 
-/** Connections of as many numbers; their reports go to these services in turn. Returns the sender numbers. */
+/** Adds connections of numbers, and sends their reports to these services in turn. Returns the sender numbers. */
 export async function connectNumbers(
   cli: Pick<NuncioCli, 'json'>,
   simulator: Simulator,
@@ -53,14 +53,14 @@ const UNRELIABLE = {
 } as const
 
 /**
- * The failures of a run: one call in twenty is taken and not answered, some get lost on their way, some are refused for now,
- * and uploads break off or take long.
+ * Makes calls fail: one in twenty is accepted and not answered, some are lost, some are refused for now, and uploads break off or
+ * take long.
  */
 export function spoilCalls(simulator: Simulator, lostBefore: number): void {
   simulator.dropAfterActing({ rate: 0.04 })
   simulator.fault('half-answer', { rate: 0.01 })
   simulator.fault('slow', { rate: 0.02, delayMs: 700 })
-  // Each holds up its lane until no evidence can come any more, so there are only a few, and they come early.
+  // Each of these delays its lane until no evidence can come any more. So there are only a few, and they come early.
   simulator.dropBefore({ rate: 0.2, times: lostBefore })
   simulator.fail({ code: 131016, rate: 0.02 })
   simulator.fail({ code: 130429, rate: 0.005 })
@@ -69,7 +69,7 @@ export function spoilCalls(simulator: Simulator, lostBefore: number): void {
   simulator.fault('slow', { on: 'media', rate: 0.4, delayMs: 400 })
 }
 
-/** Waits for the moment to kill: any in some rounds, and in the others one at which an upload is under way. */
+/** Waits for the time of the kill: in some rounds any time, in others while an upload is under way. */
 export async function waitToKill(simulator: Simulator, round: number, random: Random): Promise<void> {
   await setTimeout(random.between(1_000, KILL_WITHIN_MS))
   if (round % 2 === 1) return
@@ -77,7 +77,7 @@ export async function waitToKill(simulator: Simulator, round: number, random: Ra
   await waitUntil('something is uploaded', isUploading, { deadlineMs: UPLOAD_WITHIN_MS, everyMs: 5 })
 }
 
-/** How often the run met what it is about, for people. */
+/** How often each kind of fault happened, for people. */
 export function countFailure({ requests, uploads }: Simulator): Readonly<Record<string, number>> {
   const calls = requests.filter(({ kind }) => kind === 'messages')
   return {
@@ -88,7 +88,7 @@ export function countFailure({ requests, uploads }: Simulator): Readonly<Record<
   }
 }
 
-/** Texts, and pictures that the service has to fetch and upload. */
+/** A load of texts, and of pictures that the service has to fetch and upload. */
 export function makeLoad(plan: LoadPlan): Promise<Load> {
   return makePictureLoad(plan, { count: DIFFERENT_FILES, bytes: 200, pauseMs: 150 })
 }

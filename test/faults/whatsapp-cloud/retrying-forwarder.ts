@@ -5,8 +5,8 @@ import { onTestFinished } from 'vitest'
 const TRIES = 5
 
 /**
- * Stands between the service and the network and does what the channel must never do: it sends a call again whose
- * answer did not come. To show that a run would notice. Returns its address.
+ * Stands between the service and the network and does what the channel must never do: it repeats a call that got no answer. This
+ * shows that a run would notice it. Returns its URL.
  */
 export async function openRetryingForwarder(target: string): Promise<string> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -38,7 +38,7 @@ async function forward(target: string, request: IncomingMessage): Promise<{ stat
       })
       return { status: response.status, text: await response.text() }
     } catch {
-      // Cut off: once more.
+      // The answer was cut off, so the call is repeated.
     }
   }
   return { status: 503, text: '' }

@@ -11,7 +11,7 @@ import { connectNumbers, countFailure, makeLoad, spoilCalls, waitToKill } from '
 
 const NUMBERS = 6
 const AFTER_THE_LAST_MS = 2_000
-// Accepted before each kill.
+// Messages accepted before each kill.
 const AT_STAKE = 30
 
 interface Troubled {
@@ -19,15 +19,15 @@ interface Troubled {
   readonly rounds: number
   readonly seed: number
   readonly simulator: Simulator
-  /** The services, and where their data lie. */
+  /** The services, and where their data are. */
   readonly world: Recorded & { readonly client: Pick<SendClient, 'send'> }
   readonly cli: Pick<NuncioCli, 'json'>
   readonly serviceUrls: readonly string[]
-  /** Ends services without warning, and starts them again. */
+  /** Kills services and starts them again. */
   readonly killAndStart: (round: number, random: Random) => Promise<void>
 }
 
-/** Sends from several numbers while the network is unreliable and services are killed, and then checks the whole. */
+/** Sends from several numbers while the network is unreliable and services are killed. Then checks the results. */
 export async function sendThroughFailures(plan: Troubled): Promise<void> {
   const { title, rounds, seed, simulator, world, cli, serviceUrls, killAndStart } = plan
   const connections = await connectNumbers(cli, simulator, { count: NUMBERS, serviceUrls })

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isMainThread } from 'node:worker_threads'
 import { wrap } from '../postgres/wrap.ts'
 
-// Loaded by a worker before its own code. Its sessions close as on a busy machine: for so long their lines are open still. A worker
-// that released its claim before would be put out by the login of the next owner.
+// A worker loads this file before its own code. It makes sessions close as slowly as on a busy machine, and their lines stay open
+// for that time. If the worker released its claim earlier, the login of the next owner would end these lines.
 const CLOSES_AFTER_MS = 3_000
 
 if (isMainThread) {

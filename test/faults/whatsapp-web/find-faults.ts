@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import type { SentMessage } from '../../support/whatsapp-web/message-intake.ts'
 import type { Simulator } from '../../support/whatsapp-web/simulator.ts'
 
-/** What the simulator saw of a run. */
+/** What the simulator has seen in a run. */
 interface Seen {
   readonly sent: readonly SentMessage[]
-  /** The ids of messages that came again with the same content. */
+  /** The ids of messages that were received again with the same content. */
   readonly repeats: readonly string[]
-  /** What phones could not decrypt. */
+  /** The messages that phones could not decrypt. */
   readonly unreadable: readonly string[]
   readonly complaints: readonly string[]
 }
@@ -20,10 +20,11 @@ export function readSeen({ messages, phones, complaints }: Simulator): Seen {
   }
 }
 
-/** What must not happen, however lines break: a good run has none. */
+/** Faults that must not happen, however often lines break. A good run has none. */
 export function findFaults({ sent, repeats, unreadable, complaints }: Seen): readonly string[] {
   const handedOver = takenOf(sent, { isForAll: true })
-  // A line that breaks before a device's question is acknowledged brings it once more, and the device the same message.
+  // If a line breaks before the request of a device is acknowledged, the request comes again, and the device gets the message
+  // twice.
   const asked = new Set(takenOf(sent, { isForAll: false }))
   return [
     ...handedOver.filter((id, place) => handedOver.indexOf(id) !== place).map((id) => `${id} was handed over twice`),
@@ -33,7 +34,7 @@ export function findFaults({ sent, repeats, unreadable, complaints }: Seen): rea
   ]
 }
 
-/** The negative control of a run: with one fault put in, the same data must have faults. */
+/** The negative control of a run: with one fault planted, the same data must have faults. */
 export function assertFaultsAreFound(seen: Seen): void {
   const message = seen.sent.find(({ isTaken, tags }) => isTaken && tags.includes('participants'))
   assert.ok(message, 'Nothing was taken: the run has shown nothing')
@@ -47,7 +48,7 @@ export function assertFaultsAreFound(seen: Seen): void {
     assert.equal(findFaults({ ...seen, ...change }).length, 1, `A fault of ${Object.keys(change).join()} is not found`)
 }
 
-/** The ids of messages that were taken: for all devices of the recipient, or again for one. */
+/** The ids of accepted messages: those for all devices of the recipient, or repeats for one device. */
 function takenOf(sent: readonly SentMessage[], { isForAll }: { readonly isForAll: boolean }): readonly string[] {
   return sent.filter(({ isTaken, tags }) => isTaken && tags.includes('participants') === isForAll).map(({ id }) => id)
 }

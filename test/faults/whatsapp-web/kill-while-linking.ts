@@ -10,11 +10,11 @@ import { addConnection, linkPhones } from './web-run.ts'
 
 const SETTLED = { deadlineMs: 60_000, everyMs: 50 }
 
-/** Where the service is killed. */
+/** The stages at which the service is killed. */
 export const KILLED_AT = ['shown', 'confirmed', 'signed', 'logged in'] as const
 type KilledAt = (typeof KILLED_AT)[number]
 
-// A service takes about as long until the next of these.
+// A service takes about this long from one of these stages to the next.
 const KILLED_WITHIN_MS = 40
 
 interface LinkingRun {
@@ -26,15 +26,15 @@ interface LinkingRun {
 
 interface Linked {
   readonly number: string
-  /** It was linked to another device before. */
+  /** Whether it was linked to another device before. */
   readonly isAgain: boolean
   readonly killedAt: KilledAt
 }
 
 /**
- * Links a phone by a QR code to a service that is killed meanwhile. Afterwards the number is linked and sends, or it is not and can
- * be linked: a phone that lists a device which cannot log in, or a session without its device, would be neither. Returns how the
- * link ended.
+ * Links a phone by a QR code to a service that is killed meanwhile. Afterwards the number must be linked and send, or be unlinked
+ * and linkable. A phone with a device that cannot log in, or a session without its device, would be neither. Returns how the link
+ * ended.
  */
 export async function linkThroughKill(run: LinkingRun, { number, isAgain, killedAt }: Linked): Promise<string> {
   const { simulator, world, random } = run
@@ -49,13 +49,13 @@ export async function linkThroughKill(run: LinkingRun, { number, isAgain, killed
   await killed
   await world.service.start()
 
-  // Of what the phone has confirmed, nothing may be stored yet. Then it is to be scanned once more.
+  // If the service had not yet stored what the phone has confirmed, the code must be scanned once more.
   const next = await request.codeOrEnd(shown)
   if (killedAt === 'shown') assert.ok(next !== null, 'no other code was shown')
   assert.throws(() => simulator.pairing.scan(number, shown), /no device shows this code any more/)
   if (next !== null) simulator.pairing.scan(number, next)
   const [end = ''] = await request.end()
-  // What was linked before may be linked still.
+  // A number that was linked before may still be linked.
   if (end !== 'done' && !isAgain) await linkAnew(run, number)
 
   await send(run, number, 'afterwards')
@@ -103,7 +103,7 @@ async function send({ world }: LinkingRun, from: string, text: string): Promise<
   assert.equal(answer.kind, 'acked')
 }
 
-/** Once, and so that it can be read. */
+/** Asserts that the text arrives once and readable. */
 async function arrives({ simulator }: LinkingRun, from: string, text: string): Promise<void> {
   const phone = simulator.phone(recipientOf(from))
   const count = () => phone.texts.filter((each) => each === text).length

@@ -12,11 +12,11 @@ import { linkNumbers, makeLoad, readArrived } from './web-run.ts'
 
 const NUMBERS = 20
 const ROTATIONS = 3
-// Acceptances.
+// Messages accepted before the next step.
 const RUN_IN = 40
 const LOGGED_IN_WITHIN_MS = 60_000
 const DRAINED_WITHIN_MS = 60_000
-// From then on an old key may be removed.
+// After this time an old key may be removed.
 const SIX_MINUTES_MS = 360_000
 
 interface Ring {
@@ -27,13 +27,16 @@ interface RotationRun {
   readonly title: string
   readonly seed: number
   readonly simulator: Simulator
-  /** The services, and where their data lie. */
+  /** The services, and where their data are. */
   readonly world: Recorded & { readonly client: Pick<SendClient, 'send'> }
-  /** Stops all services, and starts them. */
+  /** Stops all services and starts them again. */
   readonly restart: () => Promise<unknown>
 }
 
-/** Rotates the keys while linked numbers send, removes the old ones, and lets the services open the sessions anew. Checks the whole. */
+/**
+ * Rotates the keys while linked numbers send, removes the old keys, and restarts so that the services open the sessions again.
+ * Then checks the results.
+ */
 export async function rotateWhileSending({ title, seed, simulator, world, restart }: RotationRun): Promise<void> {
   const { cli } = world
   const connections = await linkNumbers(simulator, { ...world, count: NUMBERS })
@@ -70,7 +73,7 @@ export async function rotateWhileSending({ title, seed, simulator, world, restar
   assertClean(ledger)
   assert.equal(ledger.states['UNCONFIRMED'] ?? 0, 0)
   assert.deepEqual(findFaults(readSeen(simulator)), [])
-  // One for each number, and the one by which a start sees whether the ring is the right one.
+  // One for each number, and the one with which a start checks the key ring.
   assert.deepEqual(
     keys.map(({ state, secrets }) => [state, secrets]),
     [...keys.slice(1).map(() => ['old', 0]), ['current', NUMBERS + 1]],

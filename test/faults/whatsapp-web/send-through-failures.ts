@@ -16,11 +16,11 @@ import { linkNumbers, lockFirstContacts, makeLoad, readArrived, spoil } from './
 const NUMBERS = 6
 const LOGGED_IN_WITHIN_MS = 60_000
 const AFTER_THE_LAST_MS = 1_500
-/** Messages of each round. */
+/** The fewest messages of each round. */
 const LEAST_OF_EACH = 25
-// A lane whose message got lost stands still until no receipt can come any more, 90 s, and several may in turn.
+// A lane whose message was lost waits 90 s, until no receipt can come any more. Several may be lost one after another.
 const DRAINED_WITHIN_MS = 300_000
-// None in a quick run, which would last longer by these 90 s.
+// A quick run has none, because each would take these 90 s.
 const LOST_BEFORE = Math.ceil(readRounds({ brief: 1, quick: 0 }) / 3)
 
 interface Troubled {
@@ -28,13 +28,13 @@ interface Troubled {
   readonly rounds: number
   readonly seed: number
   readonly simulator: Simulator
-  /** The services, and where their data lie. */
+  /** The services, and where their data are. */
   readonly world: Recorded & { readonly client: Pick<SendClient, 'send'> }
-  /** Ends or stops services without warning, and lets them go on. */
+  /** Kills or stops services, and lets them continue. */
   readonly killAndStart: (round: number, random: Random) => Promise<void>
 }
 
-/** Sends from several numbers while lines break, devices cannot read and services are killed, and then checks the whole. */
+/** Sends from several numbers while lines break, devices cannot read and services are killed. Then checks the results. */
 export async function sendThroughFailures(plan: Troubled): Promise<void> {
   const { title, rounds, seed, simulator, world, killAndStart } = plan
   const connections = await linkNumbers(simulator, { ...world, count: NUMBERS })
@@ -52,7 +52,7 @@ export async function sendThroughFailures(plan: Troubled): Promise<void> {
   }
   await waitUntil('all numbers are logged in again', areIn, { deadlineMs: LOGGED_IN_WITHIN_MS })
   await setTimeout(AFTER_THE_LAST_MS)
-  // On a busy machine few were sent so far.
+  // On a busy machine few messages were sent so far.
   await load.waitForAcks(Math.max(0, rounds * LEAST_OF_EACH - load.ackedIds.length))
   await load.stop()
 

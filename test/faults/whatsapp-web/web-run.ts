@@ -20,10 +20,13 @@ import { loadPauseMs } from '../run-length.ts'
 
 const FIRST_NUMBER = 15_550_003_100
 const DIFFERENT_FILES = 20
-/** By the place of a message: one without an ack, a cut-off one and an unreadable one, so that a short run has them, too. */
+/**
+ * For these messages, by their place, the drawn number is fixed: one gets no ack, one is cut off and one is unreadable. So even a
+ * short run has each fault.
+ */
 const CERTAIN: Readonly<Record<number, number>> = { 3: 0.03, 5: 0.08, 8: 0.15 }
 
-/** A simulator where everybody has WhatsApp. */
+/** A simulator in which every number has WhatsApp. */
 export async function openNetwork(): Promise<Simulator> {
   // libsignal prints whole sessions with their keys.
   for (const method of ['log', 'info', 'warn', 'error'] as const) vi.spyOn(console, method).mockImplementation(() => {})
@@ -37,7 +40,7 @@ export async function openNetwork(): Promise<Simulator> {
   return simulator
 }
 
-/** The settings of the service for it; `folder` is one of the test's own. */
+/** The settings of the service for this network. `folder` belongs to the test. */
 export function networkSettings(simulator: Simulator, folder: string): Readonly<Record<string, string>> {
   const authority = join(folder, 'media.pem')
   writeFileSync(authority, simulator.media.authority)
@@ -60,13 +63,13 @@ export function installChannel({ dataDir }: Pick<Linking, 'dataDir'>): void {
   symlinkSync(LIBRARY_FOLDER, join(dataDir, 'extras', WHATSAPP_WEB))
 }
 
-/** A connection that sends as fast as it can. */
+/** Adds a connection that sends as fast as it can. */
 export async function addConnection({ cli }: Pick<Linking, 'cli'>, number: string): Promise<void> {
   const pace = ['--set', 'least_gap=0s', '--set', 'gap_jitter=0s']
   await cli.json('connection', 'add', number, '--channel', WHATSAPP_WEB, ...pace)
 }
 
-/** As many connections whose phones are linked, by number. */
+/** Adds connections and links their phones. Returns the connections by number. */
 export async function linkNumbers(
   simulator: Simulator,
   linking: Linking & { readonly count: number },
@@ -77,7 +80,7 @@ export async function linkNumbers(
   return linkPhones(simulator, linking, numbers)
 }
 
-/** As after phones were linked to these connections. */
+/** Links phones to these connections, without a person. */
 export async function linkPhones(
   simulator: Simulator,
   linking: Omit<Linking, 'cli'>,
@@ -97,7 +100,7 @@ export async function linkPhones(
   }
 }
 
-/** As a command does it. */
+/** Opens the data as a command does. */
 export async function openData({ dataDir, databaseUrl }: Omit<Linking, 'cli'>) {
   const environment = {
     NUNCIO_DATA_DIR: dataDir,
@@ -112,11 +115,11 @@ export async function openData({ dataDir, databaseUrl }: Omit<Linking, 'cli'>) {
 export type Faults = Record<'lost' | 'silent' | 'cut off' | 'refused' | 'late' | 'unreadable', number>
 
 /**
- * One message in twenty is taken and its line breaks before the ack, some are taken without one, some are refused for now or late,
- * some cannot be read; receipts are late and double, and one in ten comes only with the next login. What is sent again to a device
- * can be read: it is sent twice at most, and a line that breaks for another reason may take one of them along. `lostBefore`: so many
- * lines break before the message is taken, the first of them with the first message. Each holds up its lane until no evidence can
- * come any more.
+ * Makes messages fail: about one in twenty is accepted and its line breaks before the ack, some are accepted without an ack, some
+ * are refused for now or delayed, and some cannot be read. Receipts come late and twice, and one in ten only after the next
+ * login. Repeats to one device can always be read: there are at most two, and a line that breaks for another reason may lose one
+ * of them. `lostBefore`: for this many messages, beginning with the first, the line breaks before the message is accepted. Each
+ * delays its lane until no evidence can come any more.
  */
 export function spoil(simulator: Simulator, random: Random, lostBefore: number): Faults {
   const faults: Faults = { lost: 0, silent: 0, 'cut off': 0, refused: 0, late: 0, unreadable: 0 }
@@ -143,21 +146,21 @@ export function spoil(simulator: Simulator, random: Random, lostBefore: number):
   return faults
 }
 
-/** For so long a number may not write to those who do not know it, from when the first message was refused. */
+/** How long a number may not write to people who do not know it, counted from the first refusal. */
 const LOCKED_MS = 4_000
 const SECOND_MS = 1_000
 const DAY_MS = 86_400 * SECOND_MS
-/** The service is given whole seconds, and asks once more when the lock seems to be over. */
+/** The service gets whole seconds, and queries once more when the lock seems to be over. */
 const ASKED_AGAIN_WITHIN_MS = 2 * SECOND_MS
 
 interface LockedContacts {
-  /** How many messages were refused for it. */
+  /** How many messages were refused for the lock. */
   readonly count: () => number
-  /** A message that had to wait for that, as others for their files. */
+  /** Adds the wait for the lock to a message, in the field for the wait for its file. */
   readonly withWait: (message: ListedMessage) => ListedMessage
 }
 
-/** WhatsApp locks first contacts of a number for a while. */
+/** Locks first contacts of a number for a while. */
 export function lockFirstContacts({ messages }: Simulator, number: string): LockedContacts {
   let [refused, until] = [0, Number.MAX_SAFE_INTEGER]
   messages.lockedUntil.set(number, new Date(Date.now() + DAY_MS))
@@ -179,12 +182,12 @@ export function lockFirstContacts({ messages }: Simulator, number: string): Lock
   }
 }
 
-/** Texts, and pictures that the service has to fetch, encrypt and upload. */
+/** A load of texts, and of pictures that the service has to fetch, encrypt and upload. */
 export function makeLoad(plan: LoadPlan): Promise<Load> {
   return makePictureLoad(plan, { count: DIFFERENT_FILES, bytes: 5_000, pauseMs: loadPauseMs(400) })
 }
 
-/** What phones show: each message that they could read, once, at the place of its first stanza. */
+/** What phones show: each message that they could read, once, in the order of the first stanzas. */
 export function readArrived(
   simulator: Simulator,
   messages: readonly ListedMessage[],

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Names the file in which a worker writes down its calls, for `note-calls.ts`. */
+/** Names the file in which a worker records its calls, for `note-calls.ts`. */
 export const CALLS_VARIABLE = 'FAULT_CALLS'
 
 const PRELOAD = new URL('note-calls.ts', import.meta.url).href
@@ -21,7 +21,7 @@ export class CallNotes {
     this.#file = join(folder, `calls-${worker}`)
   }
 
-  /** What the worker must be started with. */
+  /** The environment that makes the worker record them. */
   get environment(): Readonly<Record<string, string>> {
     return { NODE_OPTIONS: `--import=${PRELOAD}`, [CALLS_VARIABLE]: this.#file }
   }

@@ -1,5 +1,5 @@
-// Loaded into a worker before anything else. Writes down each call of the channel as it begins: a call that fails leaves
-// no trace in the inbox, and what a worker without its database records is never read.
+// A worker loads this file before anything else. It records each call of the channel when it begins: a call that fails leaves no
+// trace in the inbox, and what a worker without a database wants to record is lost.
 
 import { appendFileSync } from 'node:fs'
 import { ChannelCall } from '../../../../src/core/dispatch/lane/attempt.ts'

@@ -12,12 +12,12 @@ import { assertCauseIsSaid, readBanner } from '../../disk-full/what-is-said.ts'
 
 export interface ServerDiskFullReport {
   readonly acked: number
-  /** Answers that nothing, or perhaps nothing, was accepted. */
+  /** Answers that say that nothing was accepted, or that it is unknown. */
   readonly refused: number
   readonly states: Readonly<Record<string, number>>
-  /** How long after room was made, and the server ran again, the next message was accepted, per round. */
+  /** For each round: the time from when there was room and the server ran until the next message was accepted. */
   readonly resumedAfterMs: readonly number[]
-  /** How often the server itself had ended, because it could not write its log, and was started again. */
+  /** How often the server ended because it could not write its log, and was started again. */
   readonly serverStarts: number
 }
 
@@ -25,11 +25,11 @@ const DISK_MB = 400
 const FULL_FOR_MS = 3_000
 const NOTICED_WITHIN_MS = 30_000
 const RESUMED_WITHIN_MS = 20_000
-// So that the log soon wants a new file, and there is no room for it.
+// With these the log soon needs a new file, for which there is no room.
 const SETTINGS = { min_wal_size: '32MB', max_wal_size: '48MB', shared_buffers: '16MB' }
 
 const { workDir, rounds, seed } = readRunArguments<{ rounds: number; seed: number }>()
-// The server runs as a user of its own.
+// The server runs as another user.
 chmodSync(workDir, 0o755)
 const disk = new SmallDisk(workDir, DISK_MB)
 const server = await PostgresServer.open({ parentFolder: disk.path, settings: SETTINGS })
@@ -62,14 +62,14 @@ reportAndExit(report satisfies ServerDiskFullReport)
 async function fillAndMakeRoom(): Promise<number> {
   const before = refused()
   const isNoticed = async () => {
-    // Whatever a checkpoint frees is taken again, until nothing can be committed.
+    // Also takes what a checkpoint frees, until nothing can be committed.
     disk.fill()
     return refused() > before
   }
   await waitUntil('503 comes', isNoticed, { deadlineMs: NOTICED_WITHIN_MS })
   for (const { url } of services)
     await waitUntil('the service says why', async () => (await readBanner(url)) !== null, { deadlineMs: 20_000 })
-  // A server that cannot write its log ends itself, and then it cannot be asked about lanes.
+  // A server that cannot write its log ends, and then its lanes cannot be read.
   if (server.isRunning) await assertCauseIsSaid(cluster.cli, /disk of the database server is full/)
   await setTimeout(FULL_FOR_MS)
   for (const service of services) assert.ok(await service.isAlive(), `A worker died of it:\n${service.log}`)

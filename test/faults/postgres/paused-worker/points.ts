@@ -1,4 +1,7 @@
-/** Where a worker can be made to stop. What is on its way was written to the database's socket, and nothing was read since. */
+/**
+ * The points at which a worker can be stopped. “On its way”: a statement was written to the database's socket, and no reply has
+ * been read.
+ */
 export const POINTS = [
   'before-claim',
   'claim-on-its-way',
@@ -7,13 +10,13 @@ export const POINTS = [
   'after-fetch-next',
   'before-first-open',
   'record-on-its-way',
-  // Between the answer that an attempt is committed and the call of the channel.
+  // Between the reply that an attempt is committed and the call of the channel.
   'after-first-open',
   'before-close-and-open',
   'after-close-and-open',
   'before-close',
   'after-close',
-  // After a refusal, before the message is tried again.
+  // After a rejection, before the message is kept for a retry.
   'before-keep',
   'after-keep',
   'before-await-evidence',
@@ -22,7 +25,7 @@ export const POINTS = [
   'after-drop',
   // After the last check of the claim.
   'before-call',
-  // While the network takes its time.
+  // While the network works on the call.
   'inside-call',
   'delivery-on-its-way',
   'after-call',
@@ -39,7 +42,10 @@ export const POINTS = [
 ] as const
 export type Point = (typeof POINTS)[number]
 
-/** Names the file that says where a worker stops, for `stop-at-points.ts`. It answers in the file of the same name and `.report`. */
+/**
+ * Names the file that says where a worker stops, for `stop-at-points.ts`. The worker answers in the same file with `.report`
+ * added.
+ */
 export const ORDERS_VARIABLE = 'FAULT_STOP_ORDERS'
-/** Set: the worker never checks its claim before it calls. The negative control. */
+/** If set, the worker never checks its claim before it calls. This is the negative control. */
 export const CARELESS_VARIABLE = 'FAULT_CARELESS'

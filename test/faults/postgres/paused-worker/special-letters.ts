@@ -6,14 +6,14 @@ import type { LoadPlan, Special } from '../../../support/black-box/load.ts'
 import { tinyPng } from '../../../support/journey/serve-files.ts'
 
 const SLOW_MS = 300
-// Sandbox recipients: busy for the first two attempts; delivers without an answer; loses it.
+// Sandbox recipients: busy for two attempts; delivers without an answer; loses the message.
 const BUSY_TWICE = '15550100002'
 const UNKNOWN_DELIVERED = '15550100003'
 const UNKNOWN_LOST = '15550100004'
 const BLOCKED = '447900000001'
 const ANY_RECIPIENT = '447900000000'
 
-/** So that a lane comes to every kind of step: tries again, waits for evidence, waits for media, drops. */
+/** Letters with which a lane takes every kind of step: retries, waits for evidence, waits for media, drops. */
 export class SpecialLetters {
   readonly #server = createServer((_, response) => {
     setTimeout(() => response.writeHead(200, { 'content-type': 'image/png' }).end(tinyPng()), SLOW_MS)
@@ -21,7 +21,7 @@ export class SpecialLetters {
 
   static readonly environment = { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.1/32' }
 
-  /** Each kind on a connection of its own. */
+  /** Starts each kind on its own connection. */
   async start({ cli }: Cluster, connections: readonly string[]): Promise<NonNullable<LoadPlan['instead']>> {
     const [busy, unknown, media, dropping] = connections
     await cli.json('recipient', 'block', BLOCKED)

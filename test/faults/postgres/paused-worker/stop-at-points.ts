@@ -1,7 +1,7 @@
-// Loaded into a worker before anything else. Stops the whole process, as a hypervisor may at any moment, at a point that a
-// file names. It changes nothing but that: everything is wrapped from outside.
+// A worker loads this file before anything else. It stops the whole process, as a hypervisor may at any time, at a point that a
+// file names. It changes nothing else: everything is wrapped from outside.
 
-// Before the sources below, which make sentences while they are loaded.
+// Must come before the sources below, which build sentences while they are loaded.
 import '../../../support/black-box/apply-command-prefix.ts'
 
 import { appendFileSync, readFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ function reachLater(point: Point, delayMs: number): void {
   if (point === wanted) setTimeout(() => reach(point), delayMs)
 }
 
-/** Stops before a method is called, and after it has been answered but before its caller goes on. */
+/** Stops before a method is called, and again when it has its result and its caller has not continued. */
 function around(
   prototype: object,
   method: string,
@@ -110,6 +110,6 @@ wrap(ChannelCall.prototype, 'run', (call) => {
 
 if (process.env[CARELESS_VARIABLE]) {
   WorkerLease.prototype.isHeld = () => true
-  // Most networks do not keep a call from coming late once they have been asked about it, as the sandbox does.
+  // Unlike the sandbox, most networks let a late call through after they were asked for evidence about it.
   SandboxInbox.prototype.settle = () => Promise.resolve(null)
 }

@@ -5,17 +5,17 @@ import { waitUntil } from '../../../support/black-box/wait-until.ts'
 import { CARELESS_VARIABLE, ORDERS_VARIABLE, type Point } from './points.ts'
 
 const PRELOAD = new URL('stop-at-points.ts', import.meta.url).href
-// Some points are passed seldom, such as that of a claim while nothing changes hands.
+// Some points are rarely reached, such as a claim while no lane changes hands.
 const REACHED_WITHIN_MS = 8_000
 
 export interface Stop {
   /** By the wall clock. */
   readonly at: number
-  /** False when the point was not passed in time, and it was stopped wherever it was. */
+  /** False if the point was not reached in time, and the worker was stopped wherever it was. */
   readonly isAtPoint: boolean
 }
 
-/** Orders one worker where to stop. */
+/** Orders one worker to stop at points. */
 export class StopOrders {
   readonly #file: string
   #number = 0
@@ -24,7 +24,10 @@ export class StopOrders {
     this.#file = join(folder, `stop-${worker}`)
   }
 
-  /** What the worker must be started with. `careless`: it never checks its claim before it calls, and its network lets late calls pass. */
+  /**
+   * The environment of the worker. `careless`: it never checks its claim before it calls, and its network lets late calls
+   * through.
+   */
   environment({ careless = false } = {}): Readonly<Record<string, string>> {
     return {
       NODE_OPTIONS: `--import=${PRELOAD}`,
@@ -33,7 +36,7 @@ export class StopOrders {
     }
   }
 
-  /** Resolves when it stands still. */
+  /** Resolves when the worker has stopped. */
   async stop(service: NuncioProcess, point: Point): Promise<Stop> {
     this.#number += 1
     this.#order(point)

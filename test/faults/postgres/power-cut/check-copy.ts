@@ -5,32 +5,32 @@ import { PostgresServer, type PostgresSettings } from '../../../support/postgres
 import type { CutCopy, CuttableDisk } from '../../power-cut/cuttable-disk.ts'
 
 export interface WantedRows {
-  /** Of the superuser of the original. */
+  /** The password of the superuser on the original. */
   readonly password: string
   readonly database: string
-  /** Finds all rows that are there, as `id`. */
+  /** Selects all rows that exist, as `id`. */
   readonly sql: string
   readonly acked: readonly string[]
 }
 
 export interface CopyState {
-  /** How many of the acknowledged rows are not there. */
+  /** How many acknowledged rows are missing. */
   readonly lost: number
-  /** What the server said, when nothing could be read. */
+  /** What the server said if nothing could be read. */
   readonly damage: string | null
 }
 
 const DATA_FOLDER = 'postgres'
 
 const SETTINGS = {
-  // So that all of its log fits on a small disk.
+  // Keeps the whole log on a small disk.
   min_wal_size: '4MB',
   max_wal_size: '32MB',
   // One call for the whole disk instead of one for each of a thousand files.
   recovery_init_sync_method: 'syncfs',
 } as const
 
-/** A server whose data lie on this disk, all of them, from now on. */
+/** A server with all its data on this disk from now on. */
 export async function openOnDisk(disk: CuttableDisk, settings: PostgresSettings = {}): Promise<PostgresServer> {
   const server = await PostgresServer.open({
     dataFolder: join(disk.path, DATA_FOLDER),
@@ -41,12 +41,12 @@ export async function openOnDisk(disk: CuttableDisk, settings: PostgresSettings 
   return server
 }
 
-/** As when the machine comes back. */
+/** Opens a server on the copy, as when the machine comes back. */
 export function openOnCopy(copy: CutCopy, password: string): Promise<PostgresServer> {
   return PostgresServer.open({ dataFolder: join(copy.path, DATA_FOLDER), password, settings: SETTINGS })
 }
 
-/** Starts a server on what the cut has left, which recovers it, and searches it for every acknowledged row. */
+/** Starts a server on what the cut has left, which recovers the data. Then searches for every acknowledged row. */
 export async function checkCopy(copy: CutCopy, { password, database, sql, acked }: WantedRows): Promise<CopyState> {
   try {
     const server = await openOnCopy(copy, password)

@@ -13,10 +13,10 @@ import { checkCopy, openOnCopy, openOnDisk } from './check-copy.ts'
 export interface ServiceReport {
   readonly cuts: number
   readonly acked: number
-  /** Per cut: acknowledged messages that were gone, and what was wrong with the database if anything. */
+  /** For each cut: missing acknowledged messages, and what was wrong with the database, if anything. */
   readonly lost: readonly number[]
   readonly damage: readonly string[]
-  /** Acknowledged before the last cut, and put through by a service that was started on what it left. */
+  /** Messages acknowledged before the last cut that a service started on the rest has processed. */
   readonly checked: number
 }
 
@@ -53,7 +53,7 @@ await cluster.close()
 await server.close()
 reportAndExit({ cuts, acked, lost, damage, checked } satisfies ServiceReport)
 
-/** The last cut is met as an operator would meet it: the machines come back, and all is started. */
+/** Handles the last cut as an operator would: the machines come back, and everything is started. */
 async function startOnLastCut(): Promise<number> {
   const before = new Set(load.ackedIds)
   const copy = await disk.cut()
@@ -61,20 +61,20 @@ async function startOnLastCut(): Promise<number> {
   await Promise.all(cluster.services.map((service) => service.killNine()))
   const revived = await openOnCopy(copy, server.password)
   const databaseUrl = revived.url(DATABASE)
-  // A folder of its own: what the processes have learned since the cut went with the power, too.
+  // Its own folder: what the processes have stored since the cut is lost with the power, too.
   const dataDir = join(workDir, 'revived')
   const service = new NuncioProcess({
     dataDir,
     workDir,
     port: await findFreePort(),
-    // The key ring is backed up apart, and outlives the machine.
+    // The key ring is backed up separately, and survives the machine.
     environment: {
       NUNCIO_DATABASE_URL: databaseUrl,
       NUNCIO_KEY_RING_FILE: join(cluster.dataDir, 'keys', 'key-ring.json'),
     },
   })
   await service.start()
-  // What was answered after the cut may be there or not: the copy was made at some moment between.
+  // Requests that were answered after the cut may be stored or not: the copy was made at some time in between.
   const requests = load.requests.map((request) => {
     const { answer } = request
     const isCertain = answer.kind !== 'acked' || before.has(answer.messageId)

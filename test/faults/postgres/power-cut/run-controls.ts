@@ -5,18 +5,18 @@ import type { PostgresSettings } from '../../../support/postgres/postgres-server
 import { CuttableDisk, mountStore } from '../../power-cut/cuttable-disk.ts'
 import { checkCopy, openOnDisk } from './check-copy.ts'
 
-/** What the cuts did to one writer. */
+/** What the cuts did to the rows of one writer. */
 export interface ControlReport {
   readonly acked: number
-  /** Cuts after which at least one acknowledged row was gone. */
+  /** The number of cuts after which at least one acknowledged row was missing. */
   readonly cutsWithLoss: number
   readonly mostLost: number
 }
 
-// The service refuses to work with the last two, so these writers do it by themselves.
+// The service refuses the last two settings, so these writers do not use it.
 const SETTINGS = {
   safe: {},
-  // By itself the server would write what it owes five times a second, and sometimes just before a cut.
+  // By default the server would write what is due five times a second, and sometimes just before a cut.
   'synchronous_commit=off': { synchronous_commit: 'off', wal_writer_delay: '10s' },
   'fsync=off': { fsync: 'off' },
 } as const satisfies Readonly<Record<string, PostgresSettings>>
@@ -52,7 +52,7 @@ async function startWriter(name: ControlName) {
   return { name, disk, server, acked, report: { cutsWithLoss: 0, mostLost: 0 } }
 }
 
-/** About 200 rows a second, until its server ends. */
+/** Writes about 200 rows a second until the server ends. */
 async function writeRows(client: pg.Client, acked: string[]): Promise<void> {
   for (let id = 1; ; id += 1) {
     await client.query('insert into row (id, body) values ($1, $2)', [id, 'x'.repeat(200)])

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { findDumpingPrograms } from '../../../support/postgres/dumping-server.ts'
 import type { PostgresServer } from '../../../support/postgres/postgres-server.ts'
 
-// A server writes no further than 3 million before the oldest transaction that it must still know would seem to lie in the
-// future, and warns of each for the last 40 million.
+// A server stops 3 million ids before the oldest transaction that it must remember would seem to be in the future. For the last
+// 40 million it warns at each.
 const HALF_OF_ALL = 2 ** 31
 const KEPT_BACK = 3_000_000
-// `pg_xact` has two bits for each, in files of 256 KB.
+// `pg_xact` has two bits for each transaction, in files of 256 KB.
 const FILE_BYTES = 262_144
 const TRANSACTIONS_OF_A_FILE = FILE_BYTES * 4
 
-/** Starts a server anew that has this many transactions left until a vacuum must have run. */
+/** Restarts a server with this many transactions left until a vacuum is needed. */
 export async function leaveTransactions(server: PostgresServer, left: number): Promise<void> {
   const [oldest] = await server.query<{ xid: number }>(
     'select min(datfrozenxid::text::bigint)::int as xid from pg_database',
