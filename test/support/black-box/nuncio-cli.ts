@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
+import { LoadAwareDeadline } from './load-aware-deadline.ts'
 import { nuncioEnvironment, nuncioMain } from './nuncio-environment.ts'
 
 const LONGEST_CALL_MS = 120_000
 const LONGEST_OUTPUT_BYTES = 2 ** 30
+// As long as a command waits for a connection.
+const CONNECTS_WITHIN_MS = 5_000
+const CONNECTION_TIMEOUT = 'terminated due to connection timeout'
 
 export interface CliAnswer {
   readonly code: number | string
@@ -60,9 +64,21 @@ export class NuncioCli {
   }
 
   /** Parses what a command prints with `--json`. If the command fails, rejects with what it printed. */
-  async json<Answer>(...args: readonly string[]): Promise<Answer> {
-    const { code, stdout, stderr } = await this.run(...args, '--json')
-    if (code !== 0) throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
-    return JSON.parse(stdout) as Answer
+  json<Answer>(...args: readonly string[]): Promise<Answer> {
+    return runJson(this, args)
+  }
+}
+
+/**
+ * Runs a command with `--json` and parses what it prints. On a busy machine a new connection to PostgreSQL may take longer than a
+ * command waits for it. Then nothing has been done yet, and the command runs again.
+ */
+export async function runJson<Answer>(cli: Pick<NuncioCli, 'run'>, args: readonly string[]): Promise<Answer> {
+  const deadline = new LoadAwareDeadline(CONNECTS_WITHIN_MS)
+  for (;;) {
+    const { code, stdout, stderr } = await cli.run(...args, '--json')
+    if (code === 0) return JSON.parse(stdout) as Answer
+    if (!stderr.includes(CONNECTION_TIMEOUT) || deadline.isOver())
+      throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
   }
 }

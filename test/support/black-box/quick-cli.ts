@@ -1,5 +1,5 @@
 import { readSettings } from '../../../src/config/read-settings.ts'
-import type { CliAnswer, NuncioCli } from './nuncio-cli.ts'
+import { type CliAnswer, type NuncioCli, runJson } from './nuncio-cli.ts'
 
 interface Place {
   readonly dataDir: string
@@ -47,10 +47,8 @@ export class QuickCli implements Pick<NuncioCli, 'run' | 'runWith' | 'json'> {
     return { code, stdout: parts.out.join(''), stderr: parts.err.join('') }
   }
 
-  async json<Answer>(...args: readonly string[]): Promise<Answer> {
-    const { code, stdout, stderr } = await this.run(...args, '--json')
-    if (code !== 0) throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
-    return JSON.parse(stdout) as Answer
+  json<Answer>(...args: readonly string[]): Promise<Answer> {
+    return runJson(this, args)
   }
 }
 
