@@ -11,7 +11,7 @@ const obstacle = whyNoBrowser()
 describe.skipIf(obstacle !== null)(`addresses of the console${skipNote(obstacle)}`, () => {
   let service: ConsoleService
   let first: OpenConsole
-  // Of the same person, in another browser.
+  // The same person in another browser.
   let second: OpenConsole
 
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.skipIf(obstacle !== null)(`addresses of the console${skipNote(obstacle)
   })
   afterAll(() => service?.close())
 
-  it('without an account open the object in the account that has it', async () => {
+  it('without an account, open the object in the account that has it', async () => {
     const id = await send(await first.createToken('shop'), first.url)
     const { page } = second
     await second.visit('')
@@ -35,7 +35,7 @@ describe.skipIf(obstacle !== null)(`addresses of the console${skipNote(obstacle)
     await expect(page.getByRole('heading', { level: 1 })).toContainText('Text to 15551234567')
   })
 
-  it('without an account open a page in the account that was used last, with what the address fills in', async () => {
+  it('without an account, open a page in the account that was used last, with the fields that the URL fills in', async () => {
     const { page, account } = second
     await second.visit('')
     await page.goto('/console/developer/tokens/new?name=web-shop&events=none')

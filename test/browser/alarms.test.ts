@@ -13,7 +13,7 @@ const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 const DAY_MS = 86_400_000
 const UNKNOWN_DELIVERED = '15550100003'
-// The watchdog checks every quarter of a minute, and clears alarms that it has not seen for a while.
+// The watchdog checks every 15 seconds, and clears an alarm only after it has not seen the cause for a while.
 const expect = expectSoon.configure({ timeout: 180_000 })
 
 describe.skipIf(obstacle !== null).each(ENGINES)(
@@ -25,10 +25,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       opened = await openConsole({ engine })
     })
 
-    // Throws when a page failed or broke its policy.
+    // Throws if a page failed or broke its policy.
     afterEach(() => opened?.close())
 
-    it('is counted in the menu, shown on the overview, linked to its object, hidden once seen, and cleared', async () => {
+    it('is counted in the menu, shown on the overview, linked to its object, hidden after it was seen, and cleared', async () => {
       const { page } = opened
       const token = await opened.createToken('nearly-gone')
       await makeOlder(opened, 30 * DAY_MS)
@@ -42,7 +42,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
         }),
       })
 
-      // Without a reload, because the page is live.
+      // Without a reload: the page updates itself.
       await opened.visit('')
       const attention = page.getByRole('region', { name: 'Needs attention' })
       await expect(attention.locator('[data-attention^="alarm unconfirmed"]')).toContainText(
@@ -80,7 +80,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
   },
 )
 
-/** A token is warned of by the share of its life that is left. */
+/** Dates a token back. An alarm about its end depends on the share of its life that is left. */
 async function makeOlder({ service }: OpenConsole, byMs: number): Promise<void> {
   const sql = `update token set created_at = created_at - ${byMs} where name = 'nearly-gone'`
   const { dataDir, environment } = service.settings

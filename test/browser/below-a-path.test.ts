@@ -16,7 +16,7 @@ describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipN
   })
   afterAll(() => opened?.close())
 
-  it('is worked with below it: sign in on the way to a page, load it again, go to others, come back', async () => {
+  it('can be used below it: sign in on the way to a page, reload it, go to others, come back', async () => {
     const { account, person, url } = opened
     const page = await (await opened.openContext()).newPage()
     const home = `${url}/tools/nuncio`
@@ -40,7 +40,7 @@ describe.skipIf(obstacle !== null)(`a service whose public URL has a path${skipN
     await docs.waitForURL(new RegExp(`^${home}/docs/.`))
     await docs.getByRole('link', { name: 'Console', exact: true }).click()
     await docs.waitForURL(`${home}/console/a/${account}`)
-    // Programs on the machine itself leave out the path.
+    // Programs on the machine itself leave the path out.
     await page.goto(`${url}/console/a/${account}/developer/tokens`)
     await expect(page.getByRole('link', { name: 'nightly' })).toBeVisible()
     opened.checkPages()

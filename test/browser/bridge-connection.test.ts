@@ -27,7 +27,7 @@ describe.skipIf(obstacle !== null)(`a bridge connection in the console${skipNote
     await adapter?.close()
   })
 
-  it('is added with a secret that the form makes, once the adapter that its command starts has it', async () => {
+  it('is added with a secret that the form creates, once the adapter that its command starts has the secret', async () => {
     await opened.visit('/connections/new')
     await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
     await page.getByRole('radio', { name: 'Bridge (your own gateway)' }).click()
@@ -49,7 +49,7 @@ describe.skipIf(obstacle !== null)(`a bridge connection in the console${skipNote
     await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
   })
 
-  it('shows what its adapter says of itself, and when it last reported', async () => {
+  it('shows how its adapter describes itself, and when it last reported', async () => {
     await page.getByRole('tab', { name: 'Network' }).click()
     const said = page.getByRole('region', { name: 'What the network says' })
     await said.getByRole('button', { name: 'Check now' }).click()

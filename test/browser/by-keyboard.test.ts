@@ -35,7 +35,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
 
     beforeAll(async () => {
       other = await opened.openPageOf(opened.person)
-      // The second key must follow within a second and a half, and a busy machine may be slower.
+      // The second key must follow within a second and a half, which a busy machine may miss. So time stands still.
       await other.clock.setFixedTime(Date.now())
       await other.goto(`/console/a/${opened.account}`)
       await other.locator('[data-page-title]').waitFor()
@@ -113,7 +113,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     await expect(palette).toBeHidden()
   })
 
-  it('pauses live updates with a dot, and goes on with another', async () => {
+  it('pauses live updates with a dot, and resumes them with another', async () => {
     const live = page.getByRole('button', { name: 'Live updates' })
     await expect(live).toHaveAttribute('aria-pressed', 'true')
 
@@ -147,7 +147,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
     await button.press('Enter')
   })
 
-  it('says that a page is not there, in the account and outside of it', async () => {
+  it('says that a page does not exist, in the account and outside of it', async () => {
     await page.goto(`/console/a/${opened.account}/no-such-page`)
     await expect(page.locator('h1')).toHaveText('Not found')
     await page.goto('/console/a/acc_unknown/developer/tokens')
@@ -156,7 +156,7 @@ describe.skipIf(obstacle !== null)(`the console by keyboard${skipNote(obstacle)}
   })
 })
 
-/** Presses Tab until the link to that address has the focus. */
+/** Presses Tab until the link with that URL has the focus. */
 async function tabTo(page: Page, href: string): Promise<void> {
   for (let presses = 0; presses < 80; presses += 1) {
     await page.keyboard.press('Tab')

@@ -34,7 +34,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       page = opened.page
       token = await opened.createToken('for-all')
     })
-    // It throws when any page failed or broke its policy.
+    // Throws if a page failed or broke its policy.
     afterEach(() => opened?.close())
 
     it('are added, watched, emptied and removed by hand', async () => {
@@ -85,9 +85,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(page.getByRole('link', { name: NUMBER })).toHaveCount(0)
     })
 
-    it('G5: say what is cancelled and what may have arrived all the same, of one and of many', async () => {
+    it('G5: say what is cancelled and what may have arrived anyway, for one message and for many', async () => {
       const rows = page.getByRole('region', { name: 'Lane', exact: true }).locator('tbody tr:has(a)')
-      // Long enough for a busy machine to pause the connection meanwhile: the second attempt would be the last.
+      // The latency leaves a busy machine time to pause the connection meanwhile, because a second attempt would be the last.
       const settings = ['on_unconfirmed=resend', 'latency=15s']
       const one = await addByCommand(NUMBER, ...settings)
       const many = await addByCommand(OTHER_NUMBER, ...settings)
@@ -123,7 +123,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
 
     it('say why they wait, try again at once on request, and keep their settings', async () => {
       await opened.visit((await addByCommand(NUMBER)).path)
-      // Each makes the sandbox unavailable for ten seconds, together long enough for a busy machine.
+      // Each of these messages makes the sandbox unavailable for ten seconds. Together that is long enough for a busy machine.
       const away: string[] = []
       for (let at = 0; at < 6; at++) away.push(await send(AWAY))
       await send(ANNA)
@@ -133,9 +133,9 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await expect(rows.last()).toContainText(ANNA)
       await page.getByRole('button', { name: 'Retry now' }).click()
       await page.getByText('The wait is ended: the lane tries at once.').waitFor()
-      // Messages that were sent meanwhile cannot be cancelled.
+      // Those that were sent meanwhile cannot be cancelled.
       for (const id of away.slice(1)) await opened.cli.run('message', 'cancel', id)
-      // The sandbox stays away for ten seconds after the first attempt, however often it is tried.
+      // The sandbox stays away for ten seconds after the first attempt, however often a message is tried.
       await page.getByText('Ready').waitFor()
 
       await page.getByRole('tab', { name: 'Settings' }).click()
@@ -171,7 +171,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(
       await page.waitForURL(/\/connections$/)
     })
 
-    it('ask before an old backlog goes out, and send it once a person has confirmed', async () => {
+    it('ask before they send an old backlog, and send it after a person has confirmed', async () => {
       await opened.visit((await addByCommand(NUMBER)).path)
       await page.getByRole('tab', { name: 'Settings' }).click()
       await page.getByLabel('Confirm a backlog after').fill('1s')
@@ -226,7 +226,7 @@ async function addByForm(): Promise<void> {
 
 interface Added {
   readonly number: string
-  /** The id in the address of its page. */
+  /** The id in the URL of its page. */
   readonly path: string
 }
 
@@ -238,7 +238,7 @@ async function addByCommand(number: string, ...settings: readonly string[]): Pro
   return { number, path: `/connections/${id}` }
 }
 
-/** After the attempt one message waits whose result is unknown. */
+/** Pauses a connection during an attempt. Afterwards one message waits whose result is unknown. */
 async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
   await opened.visit(path)
   await send(UNKNOWN_DELIVERED, number)
@@ -247,7 +247,7 @@ async function pauseWhileHandedOver({ number, path }: Added): Promise<void> {
   await page.getByRole('button', { name: 'Resume' }).waitFor()
 }
 
-/** The lane is paused for longer than the second that it may wait without a confirmation. */
+/** Pauses the lane for longer than the second that messages may wait without a confirmation, and lets some wait. */
 async function pileUp(count: number): Promise<void> {
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText(`${NUMBER} is paused.`).first().waitFor()
@@ -256,7 +256,7 @@ async function pileUp(count: number): Promise<void> {
   await page.getByRole('button', { name: 'Resume' }).click()
 }
 
-/** Returns the message's id. */
+/** Sends a message. Returns its id. */
 async function send(to: string, from = NUMBER): Promise<string> {
   const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
@@ -267,7 +267,7 @@ async function send(to: string, from = NUMBER): Promise<string> {
   return reply.headers.get('x-message-id') ?? ''
 }
 
-/** From an hour ago until two hours from now, by UTC. */
+/** From an hour ago until two hours from now, in UTC. */
 function hoursAround(now: Date): readonly [string, string] {
   const hour = (by: number) => `${String((now.getUTCHours() + by + 24) % 24).padStart(2, '0')}:00`
   return [hour(-1), hour(2)]

@@ -9,7 +9,7 @@ const obstacle = whyNoBrowser()
 const SENDER = '15550001000'
 const RECIPIENT = '4915112341234'
 
-describe.skipIf(obstacle !== null)(`how a browser shows things${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null)(`the display settings of a browser${skipNote(obstacle)}`, () => {
   let opened: OpenConsole
   let page: Page
 
@@ -26,7 +26,7 @@ describe.skipIf(obstacle !== null)(`how a browser shows things${skipNote(obstacl
     await page.getByRole(role, { name: option }).click()
   }
 
-  it('hides phone numbers once that was chosen, and shows them again', async () => {
+  it('hide phone numbers, and show them again', async () => {
     const token = await opened.createToken('shop')
     const sent = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
       method: 'POST',
@@ -47,7 +47,7 @@ describe.skipIf(obstacle !== null)(`how a browser shows things${skipNote(obstacl
     await expect(page.getByText(RECIPIENT).first()).toBeVisible()
   })
 
-  it('shows times as they were chosen', async () => {
+  it('set the format of times', async () => {
     const made = () => page.locator('time').first()
     await choose('Date and time in UTC', 'radio')
     await opened.visit('/developer/tokens')

@@ -28,7 +28,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     return () => page.context().close()
   })
 
-  it.each(PAGES)('/docs/%s has one heading and no barrier, light and dark, wide and on a phone', async (path) => {
+  it.each(PAGES)('/docs/%s has one heading and is accessible, light and dark, wide and on a phone', async (path) => {
     await page.goto(`/docs/${path}`)
 
     await expect(page.locator('h1')).toHaveCount(1)
@@ -68,14 +68,14 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     )
   })
 
-  it('say when nothing is found', async () => {
+  it('report that nothing is found', async () => {
     await page.goto('/docs/')
     await page.getByLabel('Search the docs').fill('zzyzx')
 
     await expect(page.getByRole('search')).toContainText('Nothing found')
   })
 
-  it('are found by who types on after the search could not be loaded', async () => {
+  it('can be searched by typing on after the search could not be loaded', async () => {
     const refusal = { status: 503, json: { message: 'The service is stopping.' } }
     await page.route('**/search-*.json', (route) => route.fulfill(refusal))
     await page.goto('/docs/')
@@ -87,7 +87,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await expect(page.getByRole('search').getByRole('link').first()).toBeVisible()
   })
 
-  it('let one skip the list of pages', async () => {
+  it('have a link that skips the list of pages', async () => {
     await page.goto('/docs/guides/tokens')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -95,14 +95,14 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await expect(page.locator('main')).toBeFocused()
   })
 
-  it('show in a long list of pages where one is', async () => {
+  it('show the current page in a long list of pages', async () => {
     await page.setViewportSize({ ...DESKTOP, height: 400 })
     await page.goto('/docs/operating/watchdog')
 
     await expect(page.locator('#pages [aria-current]')).toBeInViewport({ ratio: 1 })
   })
 
-  it('stay dark for who chose so, on the next page too, with the dark pictures', async () => {
+  it('stay dark if a person chose that, also on the next page and with the dark pictures', async () => {
     await page.emulateMedia({ colorScheme: 'light' })
     await page.goto('/docs/')
     await page.getByRole('button', { name: 'Show dark pages' }).click()
@@ -135,7 +135,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     await context.close()
   })
 
-  it('try a call: each example is sent, and its answer is shown, with a link to its message', async () => {
+  it('try a call: each example can be sent, and its answer is shown with a link to its message', async () => {
     const token = await newToken(opened)
     await page.goto('/docs/api')
     const form = page.getByRole('form', { name: 'Try a call' })
@@ -159,7 +159,7 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     expect(await findBarriers(page, follow)).toEqual([])
   })
 
-  it('show the refusal of a call, and the curl of it without the token', async () => {
+  it('show the refusal of a call, and its curl command without the token', async () => {
     await page.goto('/docs/api')
     const form = page.getByRole('form', { name: 'Try a call' })
     await form.getByLabel('API token').fill('nco_wrong')
@@ -177,10 +177,10 @@ describe.skipIf(obstacle !== null)(`the documents in a browser${skipNote(obstacl
     ).not.toContain('nco_')
   })
 
-  it('warn who is about to send a token over plain http to another machine', async () => {
+  it('warn before a token is sent over plain http to another machine', async () => {
     const context = await opened.browser.newContext()
     const far = await context.newPage()
-    // Another name of this machine, which a browser treats as another machine.
+    // Another name of this machine. For a browser it is another machine.
     await far.route('http://nuncio.example/**', async (route) => {
       const reply = await fetch(route.request().url().replace('http://nuncio.example', opened.url))
       await route.fulfill({
@@ -200,7 +200,7 @@ interface Explained {
   readonly state: string
 }
 
-/** Changes the system's colours; the page follows by its style sheet alone. */
+/** Changes the system's colour scheme. The page follows through its style sheet alone. */
 async function follow(page: Page, scheme: Scheme): Promise<void> {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
 }

@@ -9,7 +9,7 @@ import { findTabFaults } from '../support/browser/walk-by-tab.ts'
 
 const obstacle = whyNoBrowser()
 
-// Below `/console/a/<account>`.
+// Paths below `/console/a/<account>`.
 const PAGES = [
   '',
   '/sandbox',
@@ -51,7 +51,7 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
       ['/console/set-up/dead', 'Nuncio is set up already: sign in.'],
       ['/console/invitation/dead', 'This link does not work'],
       ['/console/reset-password/dead', 'This link does not work'],
-    ])('%s has one heading and no barrier, light and dark, wide and on a phone', async (address, words) => {
+    ])('%s has one heading and is accessible, light and dark, wide and on a phone', async (address, words) => {
       await stranger.goto(address)
 
       await expect(stranger.getByText(words).first()).toBeVisible()
@@ -61,7 +61,7 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
     })
   })
 
-  it('/console/me has one heading and no barrier, light and dark, wide and on a phone', async () => {
+  it('/console/me has one heading and is accessible, light and dark, wide and on a phone', async () => {
     await opened.page.goto('/console/me')
 
     await expect(opened.page.locator('h1')).toHaveCount(1)
@@ -69,7 +69,7 @@ describe.skipIf(obstacle !== null)(`every page${skipNote(obstacle)}`, () => {
     expect(await findBarriersOnPhone(opened.page)).toEqual([])
   })
 
-  it.each(PAGES)('%s has one heading and no barrier, light and dark, wide and on a phone', async (path) => {
+  it.each(PAGES)('%s has one heading and is accessible, light and dark, wide and on a phone', async (path) => {
     await opened.visit(path)
 
     await expect(opened.page.locator('h1')).toHaveCount(1)

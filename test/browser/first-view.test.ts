@@ -7,9 +7,9 @@ import { scriptsOf, wireBytes } from '../support/browser/first-view.ts'
 
 const DIST = join(ROOT, 'console/dist')
 
-// A slow phone connection loads this in about a second. Code that is not needed to show a page is loaded later, by `lazy`.
+// A slow phone connection loads this much in about a second. Code that is not needed to show a page is loaded later, by `lazy`.
 const FIRST_VIEW_BYTES = 170_000
-// With the list, the search and the chart of the log.
+// Includes the list, the search and the chart of the log.
 const LOGS_BYTES = 230_000
 
 describe('the built console', () => {
@@ -24,13 +24,13 @@ describe('the built console', () => {
     assert.ok(bytes <= most, `${bytes} bytes in ${scripts.join(', ')}`)
   })
 
-  it('has every script and style compressed beside it', () => {
+  it('has a compressed file beside every script and style', () => {
     const scripts = scriptsOf(DIST, ['index.html'])
 
     for (const script of scripts) assert.ok(existsSync(join(DIST, `${script}.gz`)) || wireBytes(DIST, [script]) < 1_024)
   })
 
-  it('names all its styles in its page, because a style sheet that fails later is never retried', () => {
+  it('names all its style sheets in its page, because one that fails later is never retried', () => {
     const page = readFileSync(join(DIST, 'index.html'), 'utf8')
     const styles = readdirSync(join(DIST, 'assets')).filter((file) => file.endsWith('.css'))
 
@@ -40,7 +40,7 @@ describe('the built console', () => {
     )
   })
 
-  it('has no script in its page, and a place for the nonce', () => {
+  it('has no inline script in its page, and a place for the nonce', () => {
     const page = readFileSync(join(DIST, 'index.html'), 'utf8')
 
     assert.doesNotMatch(page, /<script(?![^>]* src=)/)

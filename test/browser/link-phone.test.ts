@@ -15,7 +15,7 @@ import { openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/lib
 const obstacle = whyNoBrowser() ?? whyNoLibrary()
 const NUMBER = '15550107799'
 const WATCH = /\/phone\/[^/]+\/watch$/
-// In which an open request is asked about twice.
+// Within this time the page polls an open request twice.
 const TWO_QUESTIONS_MS = 3_500
 
 const SMALLEST = { width: 320, height: 640 }
@@ -36,7 +36,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
   afterEach(() => opened.checkPages())
   afterAll(() => opened?.close())
 
-  it('is linked only where the channel is installed, and after its warning was accepted', async () => {
+  it('can be linked only if the channel is installed, and after its warning was accepted', async () => {
     await opened.visit('/connections/new')
     await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
     await page.getByRole('radio', { name: 'WhatsApp Web' }).click()
@@ -75,7 +75,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await waitUntil('the text', async () => simulator.phone(RECIPIENT).texts.includes('Hello'), { deadlineMs: 30_000 })
   })
 
-  it('is linked by a code to type as well, after it was unlinked here', async () => {
+  it('can be linked by a typed code after it was unlinked here', async () => {
     await page.getByRole('button', { name: 'Unlink…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click()
     await page.getByRole('link', { name: 'Link the phone' }).click()
@@ -94,7 +94,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
   })
 
-  it('lists this device no more when its number is removed, which the dialog announces', async () => {
+  it('no longer lists this device after its number was removed, as the dialog announces', async () => {
     await page.getByRole('button', { name: 'Show the connection' }).click()
     await page.getByRole('tab', { name: 'Settings' }).click()
     await page.getByRole('button', { name: 'Remove…' }).click()
@@ -116,7 +116,7 @@ function installChannel(): void {
   symlinkSync(LIBRARY_FOLDER, join(extras, 'whatsapp-web'))
 }
 
-/** With the quiet zone that cameras need. */
+/** Asserts that the code is fully visible, with the quiet zone that cameras need. */
 async function assertWholeOnSmallestPhone(image: Locator): Promise<void> {
   const before = page.viewportSize()
   await page.setViewportSize(SMALLEST)
@@ -128,7 +128,7 @@ async function assertWholeOnSmallestPhone(image: Locator): Promise<void> {
   assert.ok(frame.x + frame.width <= SMALLEST.width, JSON.stringify(frame))
 }
 
-/** How often the page asks how far it is. */
+/** How often the page polls the request in this time. */
 async function countWatches(forMs: number): Promise<number> {
   let count = 0
   const see = (request: Request) => {
@@ -140,7 +140,7 @@ async function countWatches(forMs: number): Promise<number> {
   return count
 }
 
-/** What a camera would read: the page has it from the service alone. */
+/** The code that a camera would read. The page gets it from the service alone. */
 async function nextCode(): Promise<string> {
   let code: string | null = null
   const read = async (response: Response) => {

@@ -52,7 +52,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     opened = await service.openAccount()
     page = opened.page
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
   it('show the result of each request, find it, and export it as a file', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.equal((await send(UNKNOWN)).status, 200)
     assert.equal((await send('+1 555')).status, 400)
 
-    // By itself: the page is live.
+    // Without a reload: the page updates itself.
     await expect(row(FINE)).toContainText(/Published|Delivered|Read/)
     await expect(row(REFUSED)).toContainText('Failed')
     await expect(row(REFUSED)).toContainText('Number rejected')
@@ -87,7 +87,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row('to: ')).toBeVisible()
     await expect(page.getByRole('row')).toHaveCount(2)
 
-    // The filters are in the address, so the link shows the same to other people.
+    // The filters are in the URL, so a link shows the same to other people.
     await opened.visit(`${LIST}?state=FAILED&to=1555010*`)
     await expect(row(REFUSED)).toBeVisible()
     await expect(page.getByRole('row')).toHaveCount(2)
@@ -128,7 +128,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('give the focus back to a menu whose dialog was left', async () => {
+  it('return the focus to a menu whose dialog was closed', async () => {
     token = await opened.createToken('web-shop')
     const id = (await send(FINE)).headers.get('x-message-id') ?? ''
     const leaves = async (menu: string, entry: RegExp) => {
@@ -165,7 +165,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
       await expect.poll(() => asked[rows]).toBeGreaterThan(reloaded)
     }
 
-    // The last rows may have been asked for just now, and the first before they were known.
+    // The last rows may have been requested just now, and the first before their counts were known.
     assert.ok((asked[counts] ?? 0) >= (asked[rows] ?? 0) - 2, JSON.stringify(asked))
   })
 
@@ -215,7 +215,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     await expect(row('Sent again by olivia@example.com')).toContainText('Failed')
   })
 
-  it('G10: say of a request with an unknown token that it is in no API log', async () => {
+  it('G10: explain that a request with an unknown token is in no API log', async () => {
     token = 'AbCd1234.unknown'
     const refused = await send(FINE)
     assert.equal(refused.status, 401)
@@ -223,15 +223,15 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
 
     const note = page.getByRole('alert').filter({ hasText: 'This entry is not in the API log' })
     await expect(note).toContainText('Requests with no token or an unknown one are in no API log')
-    // No second try, and no id of another request.
+    // There is no second try, and no id of another request.
     await expect(note.getByRole('button')).toHaveCount(0)
   })
 
-  it('G10: say of requests that are not listed one by one how many were refused, and why', async () => {
+  it('G10: show for requests that are not listed one by one how many were refused, and why', async () => {
     token = await opened.createToken('web-shop')
     const tooMuch = { type: 'message', message: 'x'.repeat(63_000) }
     for (let sent = 0; sent < 30; sent++) assert.equal((await send('+1 555', tooMuch)).status, 400)
-    // Counts are written when their minute is over, or the service stops.
+    // Counts are written when their minute is over or when the service stops.
     await opened.service.stop()
     await opened.service.start()
 
@@ -256,7 +256,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API logs in the console, on %s
     )
   })
 
-  it('show a viewer neither recipients nor texts', async () => {
+  it('hide recipients and texts from a viewer', async () => {
     token = await opened.createToken('web-shop')
     const id = (await send(FINE)).headers.get('x-message-id') ?? ''
     const viewer = { name: 'Vera Viewer', email: 'vera@example.com', password: 'copper window basket tundra' }

@@ -24,10 +24,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     service = await startConsole({ engine })
   })
   afterAll(() => service?.close())
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('says where the token of the first start is', async () => {
+  it('shows where the token of the first start is', async () => {
     await open(service.openFirstAccount())
     let before = -1
     await page.route('**/assets/first-steps-*.js', async (route) => {
@@ -40,12 +40,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await page.getByText('export NUNCIO_TOKEN=nco_…').waitFor()
     await page.getByText('The terminal printed your token when Nuncio first started. Lost?').waitFor()
     await page.getByRole('link', { name: 'Create another' }).waitFor()
-    // Figures that stood there already would be pushed down.
+    // Otherwise figures that are there already would be pushed down.
     assert.equal(before, 0)
   })
 
-  // The first account, because the size of the database is shown only while there is no other account.
-  it('says what is kept for how long, and keeps less where the account wants less', async () => {
+  // Uses the first account, because the size of the database is shown only while there is no other account.
+  it('shows retention periods, and applies shorter ones of the account', async () => {
     await open(service.openFirstAccount())
     await post(await opened.createToken('browser'), '15550001000', { to: '15551234567' })
     await opened.visit('/settings/retention')
@@ -104,7 +104,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.equal(await page.locator('[data-step]').count(), 0)
   })
 
-  it('leads from each figure to just what it counts', async () => {
+  it('links each figure to exactly what it counts', async () => {
     await open(service.openAccount())
     const token = await opened.createToken('browser')
     await cli('connection', 'add', PAUSED, '--channel', 'sandbox')
@@ -161,7 +161,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     const token = await opened.createToken('browser')
     await opened.visit('')
     await post(token, '15550001000', { to: '15551234567' })
-    // The sandbox refuses this recipient for ever.
+    // The sandbox refuses every message to this recipient.
     await post(token, '15550001000', { to: '15550100001' })
     await post(token, '15550001000', { to: 'no-number' })
 
@@ -188,7 +188,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await logShows(1)
   })
 
-  it('counts the first message at once, and leads who watches to what became of it', async () => {
+  it('counts the first message at once, and links to its result', async () => {
     await open(service.openAccount({ isEmpty: true }))
     await cli('connection', 'add', NEWCOMERS, '--channel', 'sandbox')
     const token = await opened.createToken('browser')
@@ -197,14 +197,14 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
 
     await post(token, NEWCOMERS, { to: '15551234567' })
 
-    // Before the background count.
+    // This is shown before the background job counts.
     await page.getByText('(last 1)', { exact: false }).waitFor()
     assert.equal(await page.locator('[data-tile="Accepted"]').innerText(), '1')
     assert.equal(await page.locator('[data-tile="Sent"]').innerText(), '1')
     await page.getByText('Your first message was accepted.').waitFor()
   })
 
-  it('says that all lanes are held, and what to do', async () => {
+  it('reports that all lanes are held, and what to do', async () => {
     await open(service.openAccount())
     await opened.visit('')
     await opened.cli.json('hold', '--because', 'restored the backup of Monday')
@@ -214,7 +214,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('writes the call of each type in each language, and says at the field what is wrong', async () => {
+  it('writes the call of each type in each language, and shows faults at their fields', async () => {
     await open(service.openAccount())
     await opened.visit('/developer/quickstart')
     const form = page.locator('form')
@@ -244,7 +244,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await page.getByRole('button', { name: 'Send', exact: true }).click()
 
     await form.getByText('must be absolute and start with http').waitFor()
-    // Each press of Send was a request.
+    // Each press of Send made a request.
     assert.equal((await opened.cli.json<unknown[]>('log', 'list', '--account', opened.account)).length, 2)
     for (const language of ['curl', 'Node', 'Python', 'PHP']) {
       await page.getByRole('tab', { name: language }).click()
@@ -256,7 +256,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('takes a number as people write it, shows the ids of the reply, and keeps the token while one reads the documents', async () => {
+  it('accepts a number as people write it, shows the ids of the reply, and keeps the token while documents are open', async () => {
     await open(service.openAccount())
     await opened.visit('/developer/quickstart')
     const token = await opened.createToken('browser')
@@ -303,7 +303,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await expect(from).toHaveValue('15550001010')
   })
 
-  it('says in the quickstart of an unknown token that its request is not in the API log', async () => {
+  it('says in the quickstart that a request with an unknown token is not in the API log', async () => {
     await open(service.openAccount())
     await opened.visit('/developer/quickstart')
     await page.getByLabel('API token').fill(createToken(randomBytes))

@@ -12,7 +12,7 @@ const obstacle = whyNoBrowser()
 const CODE_OF_TOKENS = '**/console/assets/tokens-*.js'
 const CODE_OF_MENU = '**/console/assets/person-dropdown-*.js'
 
-// Notes what the switch for live updates says, one after the other.
+// Records the words of the switch for live updates, one after another.
 const NOTE_LIVE_WORDS = `
   window.liveSaid = []
   new MutationObserver(() => window.liveSaid.push(document.querySelector('button[data-state] > span').textContent))
@@ -23,7 +23,7 @@ let page: Page
 /** How often the document was loaded. */
 let documents: number
 
-describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loaded${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null)(`the console, when one of its files cannot be loaded${skipNote(obstacle)}`, () => {
   beforeAll(async () => {
     opened = await openConsole()
   })
@@ -37,7 +37,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     if (!opened.service.isRunning) await opened.service.start()
     await page.goto(`/console/a/${opened.account}`)
     await title('Overview')
-    // Each open page holds a connection to the service, of which a browser has six.
+    // Each open page holds a connection to the service, and a browser opens six at most.
     return () => page.close()
   })
 
@@ -59,7 +59,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     await page.getByRole('link', { name: 'Quickstart' }).click()
     await page.getByLabel('Text', { exact: true }).last().fill('Still here')
     await opened.service.killNine()
-    // As does a person who comes back to the tab.
+    // A person comes back to the tab, which makes the page reload its data.
     await page.evaluate(
       `window.dispatchEvent(new Event('visibilitychange')); document.dispatchEvent(new Event('visibilitychange'))`,
     )
@@ -78,7 +78,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.equal(documents, 1)
   })
 
-  it('says at once that it reconnects, then since when the service is away, and calls nothing fine until it is back', async () => {
+  it('shows at once that it reconnects, then since when the service is away, and calls nothing fine meanwhile', async () => {
     const fine = page.getByText('Nothing needs your attention.')
     await page.getByRole('link', { name: 'Needs attention' }).click()
     await fine.waitFor()
@@ -98,7 +98,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.deepEqual([liveSaid, isFine], [['Reconnecting…', 'Offline'], false])
   })
 
-  it('opens a menu that was asked for while the service was away, and leaves the page as it is', async () => {
+  it('opens a menu that was clicked while the service was away, and leaves the page as it is', async () => {
     await opened.service.killNine()
     await page.getByRole('button', { name: /^You: / }).click()
     await opened.service.start()
@@ -107,7 +107,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.equal(documents, 1)
   })
 
-  it('loads the document again where an upgrade has replaced the files of a page', async () => {
+  it('reloads the document if an upgrade has replaced the files of a page', async () => {
     await page.route(CODE_OF_TOKENS, (route) => route.fulfill({ status: 404 }), { times: 1 })
     await page.getByRole('link', { name: 'API tokens' }).click()
 
@@ -115,7 +115,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.equal(documents, 2)
   })
 
-  it('loads the document again only once by itself while a file stays missing, and whenever it is asked to', async () => {
+  it('reloads the document by itself only once while a file is missing, and whenever a person asks for it', async () => {
     await page.route(CODE_OF_TOKENS, (route) => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'API tokens' }).click()
     await page.getByText('The service does not have all files of this page.').waitFor()
@@ -127,7 +127,7 @@ describe.skipIf(obstacle !== null)(`the console, when a file of it cannot be loa
     assert.deepEqual([byItself, documents], [2, 3])
   })
 
-  it('says that a part of an open page is missing, and leaves it to the person when to load the page again', async () => {
+  it('reports that a part of an open page is missing, and lets the person decide when to reload', async () => {
     await page.route(CODE_OF_MENU, (route) => route.fulfill({ status: 404 }))
     await page.getByRole('button', { name: /^You: / }).click()
     const note = page.getByRole('alert').filter({ hasText: 'A part of this page could not be loaded' })

@@ -24,7 +24,7 @@ function fromBase32(text: string): Buffer {
   return Buffer.from(bits.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? [])
 }
 
-/** The code of the next 30 seconds, because the current one may be used up. */
+/** The code of the next 30 seconds, because the current one may have been used. */
 function nextCode(secret: Buffer): string {
   return totpCode(secret, Math.floor(Date.now() / 30_000) + 1)
 }
@@ -76,7 +76,7 @@ async function addAuthenticator(page: Page): Promise<CDPSession> {
 const ENGINES = enginesOr('PostgreSQL')
 const obstacle = whyNoBrowser()
 
-/** The service by the name `localhost`, because a passkey cannot belong to an IP address. */
+/** Opens the service under the name `localhost`, because a passkey cannot belong to an IP address. */
 async function openRelay() {
   const server = createServer((client) => {
     const service = connect(relay.target, '127.0.0.1')
@@ -95,7 +95,7 @@ let open: OpenConsole
 describe.skipIf(obstacle !== null).each(ENGINES)(`the first owner, on %s${skipNote(obstacle)}`, (engine) => {
   afterEach(() => open?.close())
 
-  it('comes in by the link of the first start, sets up codes, and signs in with them', async () => {
+  it('uses the link of the first start, sets up codes, and signs in with them', async () => {
     open = await openConsole({ engine, hasPerson: false })
     const { page } = open
     const file = join(open.service.settings.dataDir, 'setup-link')
@@ -162,10 +162,10 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
   beforeEach(async () => {
     open = await service.openAccount()
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => open?.close())
 
-  it('who type a wrong password see an error, and come to the page they wanted', async () => {
+  it('see an error after a wrong password, and then reach the page they wanted', async () => {
     const page = await (await open.openContext()).newPage()
     await page.goto(`/console/a/${open.account}/settings/account`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()

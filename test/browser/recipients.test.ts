@@ -23,7 +23,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
   beforeEach(async () => {
     opened = await service.openAccount()
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
   it('are blocked, found, and written to again', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await expect(page.getByRole('row')).toHaveCount(2)
   })
 
-  it('are blocked beside what was sent to them, and the next message says why it failed, and unblocks them', async () => {
+  it('can be blocked from a message to them, and unblocked from the next message, which says why it failed', async () => {
     const { page } = opened
     const first = await send()
     await opened.visit(`/developer/logs/${first}`)
@@ -86,7 +86,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`recipients in the browser, on 
     await expect(page.getByRole('button', { name: 'Retry', exact: true })).toBeVisible()
   })
 
-  /** Returns the message's id. */
+  /** Sends a message. Returns its id. */
   async function send(): Promise<string> {
     const token = await opened.createToken(`for-${crypto.randomUUID()}`)
     const reply = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {

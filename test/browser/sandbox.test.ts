@@ -31,10 +31,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     opened = await service.openAccount()
     page = opened.page
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('shows what was sent live and in order, from the form under the chat to the API log', async () => {
+  it('shows sent messages live and in order, from the form under the chat to the API log', async () => {
     const files = await serveFiles({
       '/a.png': { body: tinyPng(), type: 'image/png' },
       '/a.pdf': { body: PDF, type: 'application/pdf' },
@@ -59,7 +59,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const [text, picture, document] = await page.locator('article').all()
     assert.match((await text?.innerText()) ?? '', /Your parcel is here/)
     assert.match((await picture?.innerText()) ?? '', /a\.png\s+A caption/)
-    // Neither wider nor narrower than its picture is shown.
+    // The bubble is exactly as wide as its picture.
     assert.equal(Math.round((await picture?.boundingBox())?.width ?? 0), 320 + 2 * 12 + 2)
     assert.match((await document?.innerText()) ?? '', /letter\.pdf\s+Document · application\/pdf · 15 bytes/)
     assert.equal(await page.evaluate(`${PICTURE}.decode().then(() => ${PICTURE}.naturalWidth)`), 1)
@@ -80,7 +80,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByRole('tabpanel').getByText('Your parcel is here').first().waitFor()
   })
 
-  it('shows the timeline of a recipient that fails on request, at one click', async () => {
+  it('opens the timeline of a message that failed on purpose, with one click', async () => {
     await opened.visit('/sandbox')
     await page.getByLabel('API token').fill(await opened.createToken('browser'))
 
@@ -94,7 +94,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('says at the field what the endpoint refused, and asks for a token where there is none', async () => {
+  it('shows at the field what the endpoint refused, and asks for a missing token', async () => {
     await opened.visit('/sandbox')
     const form = page.getByRole('region', { name: 'Send a message' })
 
@@ -116,7 +116,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const token = await opened.createToken('browser')
     await opened.cli.json('connection', 'add', SECOND, '--channel', 'sandbox', '--account', opened.account)
     await post(token, ANNA, 'From the first')
-    // Numbers do not wait for each other: without this the first may be delivered last.
+    // Waits until the first is delivered. Numbers do not wait for each other, so it could be delivered last.
     await opened.visit('/sandbox')
     await page.locator('article').getByText('From the first').waitFor()
     await postFrom(SECOND, { token, to: BEN, text: 'From the second' })
@@ -148,7 +148,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     const [top, menuTop] = boxes.map((box) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2))
     assert.ok(Math.abs((top ?? 0) - (menuTop ?? 0)) < 8, `${top} and ${menuTop}`)
 
-    // What the browser knows from before is of the first.
+    // The cached data are about the first number.
     await page.getByRole('link', { name: 'Overview' }).click()
     await postFrom(SECOND, { token, to: BEN, text: 'While another page was open' })
     const list = (await knows).url()
@@ -157,7 +157,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await expect(select.locator('option:checked')).toContainText(SECOND)
   })
 
-  it('fits a phone: first the chats, then one of them, and back', async () => {
+  it('fits a phone: it shows the chats, then one of them, and goes back', async () => {
     const token = await opened.createToken('browser')
     await post(token, ANNA, 'Hello')
     await page.setViewportSize({ width: 360, height: 740 })
@@ -174,7 +174,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await page.getByRole('link', { name: new RegExp(ANNA) }).waitFor()
   })
 
-  it('finds a chat by a word of it, and is read like a phone', async () => {
+  it('finds a chat by a word in it, and marks chats as read like a phone', async () => {
     const token = await opened.createToken('browser')
     await opened.cli.json('connection', 'set', '15550001000', 'read_after=never', '--account', opened.account)
     await post(token, ANNA, 'Two loaves')
@@ -182,7 +182,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the sandbox inbox, on %s${skip
     await opened.visit('/sandbox')
 
     const search = page.getByRole('searchbox', { name: 'Search by number or text' })
-    // More slowly than the list follows, which must leave the field to the person.
+    // Types more slowly than the list updates, which must leave the field to the person.
     await search.pressSequentially('loaves', { delay: 400 })
     assert.equal(await search.inputValue(), 'loaves')
     await page.getByRole('link', { name: new RegExp(BEN) }).waitFor({ state: 'detached' })
@@ -233,7 +233,7 @@ async function pressSend(): Promise<void> {
   await page.getByRole('region', { name: 'Send a message' }).getByRole('button', { name: 'Send', exact: true }).click()
 }
 
-/** Waits until so many are shown, without a reload of the page. */
+/** Waits until this many are shown, without a reload of the page. */
 async function bubbles(count: number): Promise<void> {
   await page
     .locator('article')

@@ -38,7 +38,7 @@ async function create(name: string): Promise<string> {
   return token
 }
 
-/** Chooses from the menu of the token web-shop in the list. */
+/** Chooses an entry of the menu of the token web-shop in the list. */
 async function choose(name: string): Promise<void> {
   await page.getByRole('button', { name: 'Actions for the token web-shop', exact: true }).click()
   await page.getByRole('menuitem', { name }).click()
@@ -57,10 +57,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     opened = await service.openAccount()
     page = opened.page
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('are created, shown once, used, and deleted: then nothing is accepted any more', async () => {
+  it('are created, shown once, used, and deleted, and then accepted no more', async () => {
     await opened.visit(`${LIST}/new`)
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Create API Token')
     await page.getByLabel('API key name').fill('web-shop')
@@ -111,7 +111,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByRole('link', { name: 'web-shop' })).toBeVisible()
   })
 
-  it('are forgotten by this tab once they are deleted', async () => {
+  it('are removed from this tab when they are deleted', async () => {
     await opened.visit(`${LIST}/new`)
     await page.getByLabel('API key name').fill('till')
     await page.getByRole('button', { name: 'Create API Token' }).click()
@@ -128,7 +128,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await dialog.getByLabel('Type “till” to confirm').fill('till')
     await dialog.getByRole('button', { name: 'Delete token' }).click()
     await expect(dialog).toBeHidden()
-    // What the tab still had of the list would be seen now.
+    // With this request blocked, the tab would show what it has cached of the list.
     await page.route('**/tokens?*', () => {})
     await page.getByRole('navigation').getByRole('link', { name: 'API tokens' }).click()
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('API tokens')
@@ -172,7 +172,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     assert.deepEqual([await send(old), await send(successor)], [200, 401])
   })
 
-  it('say at each field what is wrong with it, and put the focus there', async () => {
+  it('show each fault at its field, and move the focus there', async () => {
     await opened.visit(`${LIST}/new?name=first%20token&events=none`)
     await expect(page.getByText('It can do nothing')).toBeVisible()
     await page.getByRole('button', { name: 'Limits (optional)' }).click()
@@ -191,7 +191,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByText('The name of a token must not be empty.')).toBeVisible()
   })
 
-  it('are rotated while both work', async () => {
+  it('can be rotated while both work', async () => {
     const old = await create('web-shop')
     assert.equal(await send(old), 200)
     await page.getByRole('link', { name: 'web-shop', exact: true }).click()
@@ -212,7 +212,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     await expect(page.getByRole('button', { name: 'Rotate' })).toHaveCount(0)
   })
 
-  it('are seen by viewers, who change nothing', async () => {
+  it('are visible to viewers, who cannot change them', async () => {
     const viewer = { name: 'Vera Viewer', email: 'vera@example.com', password: 'copper lantern meadow drift' }
     await addPerson(opened.cli, viewer, { role: 'viewer', account: opened.account })
     const other = await opened.openPageOf(viewer)

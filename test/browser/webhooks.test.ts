@@ -25,10 +25,10 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
   beforeEach(async () => {
     opened = await service.openAccount()
   })
-  // It throws when any page failed or broke its policy.
+  // Throws if a page failed or broke its policy.
   afterEach(() => opened?.close())
 
-  it('are added, tried, shown with each try, and disabled, without a barrier', async () => {
+  it('are added, tried, shown with each try, and disabled, without an accessibility fault', async () => {
     const { page } = opened
     await opened.visit('/developer/webhooks')
     await page.getByRole('link', { name: 'Add webhook' }).first().click()
@@ -37,7 +37,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText('The URL names an address that is not public: use one on the internet.')).toBeVisible()
 
-    // Nothing answers there: the name does not exist.
+    // No server answers: the name does not exist.
     await page.getByLabel('Address').fill('https://hooks.nuncio-unknown.com/x')
     await page.getByRole('button', { name: 'Add webhook' }).click()
     await expect(page.getByText(/^whsec_/)).toBeVisible()
@@ -63,17 +63,17 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await page.keyboard.press('Escape')
     await expect(dialog).toBeHidden()
     await page.getByRole('button', { name: 'Disable' }).press('Enter')
-    // Shortly after opening, the dialog focuses a harmless button. A key pressed earlier could go elsewhere.
+    // Shortly after it opens, the dialog focuses a harmless button. A key pressed earlier could go elsewhere.
     await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused()
     await dialog.getByRole('button', { name: 'Disable' }).press('Enter')
     await expect(page.getByRole('button', { name: 'Enable' })).toBeVisible()
   })
 
-  it('show the result of a test as soon as it is there, and until then that it is sent', async () => {
+  it('show a test as being sent, and then its result at once', async () => {
     const { page } = opened
     const answer = Promise.withResolvers<void>()
     const receiver = await openReceiver(answer.promise)
-    // What the account’s event stream says comes later.
+    // The account's event stream would report it later; here it is cut off.
     await page.route('**/stream', (route) => route.abort())
     await opened.visit('/developer/webhooks/new')
     await page.getByLabel('Address').fill(receiver.url)
@@ -84,12 +84,12 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
     await expect(page.getByRole('row', { name: /^webhook\.test Waiting Sending… 0/ })).toBeVisible()
     answer.resolve()
     await expect(page.getByRole('row', { name: /^webhook\.test Delivered HTTP 200 1/ })).toBeVisible()
-    // Read at once: its figures come with its rows.
+    // Read at once, because its figures come with its rows.
     assert.match(await page.locator('[data-fact="Last 24 hours"]').innerText(), /\n1 delivered$/)
     await receiver.close()
   })
 
-  it('reach a receiver signed with the secret that was shown once, and again when replayed', async () => {
+  it('reach a receiver with a signature of the secret that was shown once, and again when replayed', async () => {
     const { page } = opened
     const receiver = await openReceiver()
     await opened.visit('/developer/webhooks/new')
@@ -145,7 +145,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`webhooks in the browser, on %s
   })
 })
 
-/** A web server that keeps everything posted to it, and answers from then on. */
+/** A web server that keeps everything posted to it. It answers after `from` has resolved. */
 async function openReceiver(from?: Promise<void>) {
   const received: { readonly body: string; readonly headers: Record<string, string> }[] = []
   const keep = async (request: IncomingMessage) => {

@@ -43,7 +43,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     await simulator?.close()
   })
 
-  it('is added only once the network has taken its settings', async () => {
+  it('is added only after the network has accepted its settings', async () => {
     await opened.visit('/connections/new')
     await page.getByRole('textbox', { name: /^Number/ }).fill(NUMBER)
     await page.getByRole('radio', { name: 'WhatsApp Cloud' }).click()
@@ -62,7 +62,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
   })
 
-  it('shows what the network says of it, and where callbacks go', async () => {
+  it('shows what the network says about it, and the callback URL', async () => {
     await page.getByRole('tab', { name: 'Network' }).click()
     const said = page.getByRole('region', { name: 'What the network says' })
     await said.getByRole('button', { name: 'Check now' }).click()
@@ -74,7 +74,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     assert.deepEqual(await opened.axe(), [])
   })
 
-  it('says that no reports come, also on the page of a message', async () => {
+  it('reports that no reports arrive, on the page of a message too', async () => {
     const connection = page.url()
     const token = await opened.createToken('reports')
     const [id] = [await send(token), await send(token), await send(token)]
@@ -95,7 +95,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     await page.getByRole('heading', { level: 1, name: NUMBER }).waitFor()
   })
 
-  it('lists the templates, and which of them can carry a text', async () => {
+  it('lists the templates, and marks those that can carry a text', async () => {
     await page.getByRole('tab', { name: 'Network' }).click()
     const templates = page.getByRole('region', { name: 'Templates' })
     await templates.getByRole('button', { name: 'Show templates' }).click()
@@ -121,7 +121,7 @@ describe.skipIf(obstacle !== null)(`a WhatsApp Cloud connection in the console${
     for (const secret of [PHONE.accessToken, PHONE.appSecret, PHONE.verifyToken]) assert.ok(!shown.includes(secret))
   })
 
-  it('says in one sentence what is wrong once its token is taken back', async () => {
+  it('reports in one sentence what is wrong after its token was revoked', async () => {
     simulator.changeNumber(PHONE.phoneNumberId, { accessToken: 'another-one' })
     await page.getByRole('tab', { name: 'Network' }).click()
     const said = page.getByRole('region', { name: 'What the network says' })
@@ -151,7 +151,7 @@ function countPublished(dataDir: string): number {
   }
 }
 
-/** Dates the sent messages back by an hour and lets the watchdog raise its alarm, which it repeats while the cause lasts. */
+/** Dates the sent messages back by an hour, so that the watchdog raises its alarm. It repeats the alarm while the cause lasts. */
 function pretendSilence(dataDir: string): void {
   const database = new DatabaseSync(join(dataDir, 'nuncio.db'), { timeout: 60_000 })
   try {

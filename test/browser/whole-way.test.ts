@@ -20,7 +20,7 @@ async function send({ url }: OpenConsole, token: string): Promise<Response> {
 }
 
 describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on %s${skipNote(obstacle)}`, (engine) => {
-  it('comes from the link of the first start to a message, sees it published, and takes the token away again', async () => {
+  it('uses the link of the first start, sends a message, sees it published, and deletes the token', async () => {
     const opened = await openConsole({ engine, hasPerson: false })
     try {
       const { page } = opened

@@ -22,7 +22,7 @@ let page: Page
 let lane: string
 let unconfirmed: string
 
-describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, () => {
+describe.skipIf(obstacle !== null)(`pages at every width${skipNote(obstacle)}`, () => {
   beforeAll(async () => {
     opened = await openConsole()
     page = opened.page
@@ -77,7 +77,7 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     assert.ok(icon.y < title.y + title.height)
   })
 
-  it('the header is whole on the smallest phone while updates are paused', async () => {
+  it('the header fits the smallest phone while updates are paused', async () => {
     await page.setViewportSize(SMALLEST)
     await opened.visit(LOGS)
     await page.keyboard.press('.')
@@ -90,7 +90,7 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     assert.ok(menu.x + menu.width <= SMALLEST.width, JSON.stringify(menu))
   })
 
-  it('the bar of tabs marks More on a page that has no tab', async () => {
+  it('the tab bar marks More on a page without a tab', async () => {
     await page.setViewportSize(SMALLEST)
     const more = page.getByRole('button', { name: 'More', exact: true })
 
@@ -102,7 +102,7 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     await expect(more).not.toHaveAttribute('aria-current')
   })
 
-  it('the list of requests has each reason whole on a small laptop, and a column of HTTP only where one is shown', async () => {
+  it('the list of requests shows each reason in full on a small laptop, and the column HTTP only if it has a value', async () => {
     await page.setViewportSize(LAPTOP)
     await opened.visit(LOGS)
     const table = page.getByRole('table', { name: 'Requests to the API, newest first' })
@@ -147,7 +147,7 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     }
   })
 
-  it.each([SMALLEST, PHONE])('the results to choose from are in two rows, each whole, at $width px', async (size) => {
+  it.each([SMALLEST, PHONE])('the results to choose from fit into two rows at $width px', async (size) => {
     await page.setViewportSize(size)
     await opened.visit(LOGS)
     const choices = await page.getByRole('radiogroup', { name: 'Which requests' }).locator('label').all()
@@ -159,19 +159,19 @@ describe.skipIf(obstacle !== null)(`pages of every width${skipNote(obstacle)}`, 
     assert.ok(!cut.includes(true), String(cut))
   })
 
-  it('G10: a message that may have been sent already is yellow in the list, too', async () => {
+  it('G10: a message that may have been sent already is yellow in the list', async () => {
     await page.setViewportSize(TABLET)
     await opened.visit(LOGS)
     const rows = page.getByRole('row')
 
-    // Only what is loud has a badge.
+    // Only important states have a badge.
     await expect(rows.filter({ hasText: UNKNOWN_DELIVERED }).locator('.mantine-Badge-root')).toHaveText('Queued')
     await expect(rows.filter({ hasText: FINE }).first().getByText('Queued')).toBeVisible()
     await expect(rows.filter({ hasText: FINE }).locator('.mantine-Badge-root')).toHaveCount(0)
   })
 })
 
-/** Returns the id of the message. */
+/** Sends a message. Returns its id. */
 async function send(token: string, from: string, to: string): Promise<string> {
   const reply = await post(token, from, { to })
   assert.equal(reply.status, 200)

@@ -5,7 +5,7 @@ import { addSender, type NewWorld, RECIPIENT, type StorageWorld, type Suite } fr
 
 const OTHER = '15550100001'
 
-/** What is known of block lists where attempts begin. */
+/** What every engine promises about blocked recipients when attempts begin. */
 export function blockedRecipientsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   const proves = (name: string, prove: (world: StorageWorld) => Promise<void>) =>
     it(name, async () => {

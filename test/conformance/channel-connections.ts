@@ -6,9 +6,9 @@ import { addSender, type NewWorld, type StorageWorld, type Suite } from './stora
 
 const CHANNEL = 'whatsapp-cloud'
 
-/** The connections that every engine returns to a channel. */
+/** What every engine promises about the connections that it returns to a channel. */
 export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): void {
-  it('finds the connections that share an address for callbacks, the living first and removed ones without secrets', async () => {
+  it('finds the connections of a callback URL, living ones first and removed ones without secrets', async () => {
     const world = await newWorld()
     const { accountId } = await addSender(world)
     const first = await add(world, accountId, { networkKey: '1', callbackApp: 'app' })
@@ -35,7 +35,7 @@ export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('finds one by its id, removed or not, and with whose it is', async () => {
+  it('finds one by its id, removed or not, with its account', async () => {
     const world = await newWorld()
     const { accountId } = await addSender(world)
     const id = await add(world, accountId, { networkKey: '1', callbackApp: null })
@@ -51,7 +51,7 @@ export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G8: shows a channel nothing of another channel, of no network, or of what never was', async () => {
+  it('G8: shows a channel no connection of another channel, none without a network, and none that never existed', async () => {
     const world = await newWorld()
     const { accountId, connectionId } = await addSender(world)
     const id = await add(world, accountId, { networkKey: '1', callbackApp: 'app' })
@@ -73,7 +73,7 @@ export function channelConnectionsAreFound({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('finds what was changed a moment ago', async () => {
+  it('finds what was changed just before', async () => {
     const world = await newWorld()
     const { accountId } = await addSender(world)
     const id = await add(world, accountId, { networkKey: '1', callbackApp: 'app' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { addSender, type NewWorld, type Suite } from './storage-world.ts'
 
-/** What every engine promises what channels remember. */
+/** What every engine promises about the stored state of channels. */
 export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
   it('keeps one entry of a kind and key for a connection, and the first one stays', async () => {
     const world = await newWorld()
@@ -16,7 +16,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('G6: adds nothing that is wanted no more when its turn comes, and the others all the same', async () => {
+  it('G6: skips an entry that is no longer wanted when its turn comes, and adds the others', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
     const memory = world.channelState('sandbox')
@@ -48,7 +48,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('lists entries oldest first, after a position, of one connection or of all', async () => {
+  it('lists entries oldest first, after a position, for one connection or for all', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]
     const memory = world.channelState('sandbox')
@@ -71,7 +71,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('reminds of what is due, the earliest first, and of nothing that has no time', async () => {
+  it('returns due entries, the earliest first, and none without a time', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
     const memory = world.channelState('sandbox')
@@ -91,7 +91,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('finds many keys at once, of one kind and connection', async () => {
+  it('finds many keys of one kind and connection at once', async () => {
     const world = await newWorld()
     const [one, other] = [await addSender(world), await addSender(world)]
     const memory = world.channelState('sandbox')
@@ -115,7 +115,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('reminds of some of each connection by turns, where that is wanted', async () => {
+  it('returns some due entries of each connection in turn, if that is wanted', async () => {
     const world = await newWorld()
     const [loud, quiet] = [await addSender(world), await addSender(world)]
     const memory = world.channelState('sandbox')
@@ -141,7 +141,7 @@ export function channelMemoryKeepsItsPromises({ it }: Suite, newWorld: NewWorld)
     await world.close()
   })
 
-  it('removes one entry, harmlessly twice, and gives its position to no other', async () => {
+  it('removes one entry, also when called twice, and gives its position to no other', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
     const memory = world.channelState('sandbox')

@@ -21,9 +21,9 @@ import {
 
 const CLAIM_MS = 15_000
 
-/** What storage promises about messages that wait for something of their own while their lane goes on. */
+/** What storage promises about messages that wait for something of their own while their lane continues. */
 export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('G3: reads the messages of a lane behind a place, in order', async () => {
+  it('G3: reads the messages of a lane after a position, in order', async () => {
     const { world, sender, messages } = await laneOf(newWorld, 5)
     const [, two, three, four] = messages
 
@@ -34,7 +34,7 @@ export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWo
     await world.close()
   })
 
-  it('G3: starts what lies behind deferred messages, but not when an unknown one waits in between', async () => {
+  it('G3: starts a message behind deferred ones, but not if an unknown one waits in between', async () => {
     const { world, lane, messages } = await laneOf(newWorld, 4)
     const [, two, three, four] = messages
     const start = (message: QueuedMessage, known: QueuedMessage, finish?: QueuedMessage) => ({
@@ -77,7 +77,7 @@ export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWo
     await world.close()
   })
 
-  it('keeps what messages wait for beside the end of one attempt and the start of another', async () => {
+  it('stores waits of messages in the same step as the end of one attempt and the start of another', async () => {
     const { world, sender, lane, messages } = await laneOf(newWorld, 4)
     const [one, two, three, four] = messages as [QueuedMessage, QueuedMessage, QueuedMessage, QueuedMessage]
     await open(world, lane, one)
@@ -96,7 +96,7 @@ export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWo
     await world.close()
   })
 
-  it('G6: writes no wait of a lane that has another worker, whatever else the step does', async () => {
+  it('G6: writes no wait if another worker has the lane, whatever else the step does', async () => {
     const { world, sender, lane, messages } = await laneOf(newWorld, 2)
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
     await open(world, lane, one)
@@ -135,7 +135,7 @@ export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWo
     await world.close()
   })
 
-  it('G3: loses no deferred message in a part of a lane that was passed, nor one that stays queued', async () => {
+  it('G3: loses no deferred message in a part of the lane that was passed, nor one that stays queued', async () => {
     const { world, sender, lane, messages } = await laneOf(newWorld, 4)
     const [one, two, three, four] = messages as [QueuedMessage, QueuedMessage, QueuedMessage, QueuedMessage]
     await open(world, lane, two)
@@ -155,7 +155,7 @@ export function deferredMessagesKeepTheirPromises({ it }: Suite, newWorld: NewWo
     await world.close()
   })
 
-  it('notes when an attempt began where the step says so', async () => {
+  it('stores when an attempt began if the step says so', async () => {
     const { world, sender, lane, messages } = await laneOf(newWorld, 2)
     const [one, two] = messages as [QueuedMessage, QueuedMessage]
     await open(world, lane, one)

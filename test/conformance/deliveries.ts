@@ -18,7 +18,7 @@ const DOWN: PostEnd = { kind: 'failed', code: 'unreachable', words: 'The address
 const EVERYTHING = { state: null, kind: null, after: null }
 const GONE: PostEnd = { kind: 'answered', status: 410, retryAfterMs: null, excerpt: 'gone' }
 
-/** What every engine promises of webhooks and of what is posted to them. */
+/** What every engine promises about webhooks and the deliveries to them. */
 export function deliveriesKeepTheirPromises(suite: Suite, newWorld: NewWorld): void {
   spreading(suite, newWorld)
   harmless(suite, newWorld)
@@ -28,7 +28,7 @@ export function deliveriesKeepTheirPromises(suite: Suite, newWorld: NewWorld): v
 }
 
 function spreading({ it }: Suite, newWorld: NewWorld): void {
-  it('posts a notice to each webhook that wants it, once, with what the message says of itself', async () => {
+  it('posts a notification once to each webhook that wants it, with the data of the message', async () => {
     const world = await open(newWorld)
     const { account, work } = world
     const of = await hook(world, 'whk_a', ['message.cancelled'])
@@ -59,7 +59,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: takes something of each account, however many notices another has', async () => {
+  it('G8: takes some notifications of each account, however many another has', async () => {
     const world = await open(newWorld)
     const other = { ...world, account: (await addSender(world.storage)).accountId }
     await hook(world, 'whk_a', ['token.expired'])
@@ -75,7 +75,7 @@ function spreading({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('gives up the oldest where too many wait, and counts them', async () => {
+  it('drops the oldest if too many wait, and counts them', async () => {
     const world = await open(newWorld, 3)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 5)
@@ -159,7 +159,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     assert.equal(both.flat().length, 1)
     assert.deepEqual(early, [])
     assert.ok(first && late)
-    // The one of before is too late: what it came to is for the other to say. And the id stays the same.
+    // The first worker is too late: only the second may record a result. The id stays the same.
     await world.work.record([tried(world, first, DOWN)])
     await world.work.record([tried(world, late, DONE)])
     const view = await world.hooks.readDelivery({ accountId: world.account, id: 'whk_a' }, first.position)
@@ -168,12 +168,12 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('does not wait for a clock that was set back', async () => {
+  it('does not wait after a clock was set back', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
     await world.work.fanOut()
-    // A worker claims them and dies.
+    // A worker claims the deliveries and dies.
     await world.work.claimDue({ room: 10, roomForFailing: 5, leaseMs: LEASE })
 
     world.storage.clock.setNow(-2 * DAY)
@@ -187,7 +187,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('tries again on its schedule until none is left, then it has failed', async () => {
+  it('retries on its schedule, and has failed when no try is left', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
@@ -213,7 +213,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: lets no account, and no dead webhook, keep others waiting', async () => {
+  it('G8: lets no account and no dead webhook delay others', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 50)
@@ -238,7 +238,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: gives an account eight at once, however many webhooks it has', async () => {
+  it('G8: gives an account eight deliveries at once, however many webhooks it has', async () => {
     const world = await open(newWorld)
     for (let at = 0; at < 20; at++) await hook(world, `whk_${at}`, ['token.expired'])
     await announce(world, 1)
@@ -249,7 +249,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: finds what works behind hundreds of webhooks that fail and are due for longer', async () => {
+  it('G8: finds a working webhook behind hundreds of failing ones that have been due for longer', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_down', ['token.expired'])
     const other = await addSender(world.storage, { number: '15550001009' })
@@ -270,7 +270,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('is said to fail after five tries that failed in a row, however many notices came since', async () => {
+  it('reports a webhook as failing after five failed tries in a row, however many notifications came since', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 12)
@@ -302,7 +302,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('says what is tried again and until when, and of what is due not when it was', async () => {
+  it('reports what is retried and until when, and no past time for what is due', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
@@ -328,7 +328,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('counts what is tried again among the 2,000 that have waited longest', async () => {
+  it('counts retries among the 2,000 deliveries that have waited longest', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
@@ -345,7 +345,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('disables a webhook whose every try of three days failed, and announces it to the others', async () => {
+  it('disables a webhook if all tries of three days failed, and notifies the other webhooks', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired', 'webhook.disabled'])
     await hook(world, 'whk_b', ['webhook.disabled'])
@@ -374,7 +374,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('does so at once when the receiver says that it is gone, and never while one try in three days went well', async () => {
+  it('disables it at once if the receiver answers that it is gone, and never if one try in three days succeeded', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 3)
@@ -394,7 +394,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('forgets what is older than 30 days, and all of a webhook that was removed', async () => {
+  it('deletes what is older than 30 days, and everything of a removed webhook', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
@@ -417,7 +417,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     for (const table of ['webhook', 'delivery', 'delivery_try', 'notice_want'] as const)
       assert.deepEqual(await database.selectFrom(table).selectAll().execute(), [], table)
 
-    // Without a webhook, what its notifications said of recipients is not kept for ever.
+    // Without a webhook, notifications about recipients must not be kept for ever.
     const { isListened } = await world.storage.notices.pollDeliveries()
     await world.storage.clock.pass(31 * DAY)
     while (await world.work.sweep(90));
@@ -427,7 +427,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('forgets sooner where messages are kept for a shorter time, by the installation or by one account', async () => {
+  it('deletes sooner if messages are kept for a shorter time, by the installation or by one account', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     const other = await addSender(world.storage, { number: '15550001009' })
@@ -467,7 +467,7 @@ function trying({ it }: Suite, newWorld: NewWorld): void {
 const ALL = { state: null, kind: null, after: null } as const
 
 function changing({ it }: Suite, newWorld: NewWorld): void {
-  it('keeps nothing for a webhook that is disabled or removed, and goes on when it is enabled again', async () => {
+  it('stores nothing for a disabled or removed webhook, and continues when it is enabled again', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 1)
@@ -505,7 +505,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('ends no secret before its promised time, unless that is wanted', async () => {
+  it('ends no secret before its promised time, unless a person asks for that', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 3)
@@ -516,7 +516,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     }
     const code = 'webhook_secrets_overlap'
 
-    // The other one finds that the secret is no longer the one it was to replace.
+    // The second call finds that the secret is not the one that it was to replace.
     const both = await Promise.allSettled([rotate('second'), rotate('second')])
     await assert.rejects(rotate('third'), { code })
     const kept = await claimOne(world)
@@ -538,7 +538,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('replays one, and all that failed since then, with a new schedule and the same id', async () => {
+  it('replays one delivery, or all failed ones since a time, with a new schedule and the same id', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 2)
@@ -560,7 +560,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
       new Set(again.map(({ notificationId, number, scheduled }) => `${notificationId} ${number} ${scheduled}`)),
       new Set([`${delivered.notificationId} 2 1`, `${failed.notificationId} 2 1`]),
     )
-    // Until it fails again, it is tried as a new one is, and then it has its whole schedule before it.
+    // It is tried like a new delivery. If it fails, it has its whole schedule.
     assert.equal(retrying, null)
     await world.work.record(again.map((one) => tried(world, one, DOWN)))
     const nextTryAt = world.storage.clock.now() + 5_000
@@ -569,7 +569,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('tests a webhook whatever it wants, and that one alone', async () => {
+  it('sends a test to that webhook alone, whatever events it wants', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await hook(world, 'whk_b', ['token.expired'])
@@ -584,7 +584,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: shows and changes nothing of the webhooks of others', async () => {
+  it('G8: shows and changes nothing of the webhooks of other accounts', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expired'])
     const position = await world.hooks.testWebhook({ accountId: world.account, id: 'whk_a' }, 'test')
@@ -609,7 +609,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('lists deliveries newest first, page by page, and by what they came to', async () => {
+  it('lists deliveries newest first, page by page, and by result', async () => {
     const world = await open(newWorld)
     const of = await hook(world, 'whk_a', ['token.expired'])
     await announce(world, 60)
@@ -634,7 +634,7 @@ function changing({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function telling({ it }: Suite, newWorld: NewWorld): void {
-  it('notifies of tokens 14, 7 and 1 days before they expire and once they have, each once', async () => {
+  it('notifies once each at 14, 7 and 1 days before a token expires and after it has expired', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', ['token.expiring', 'token.expired'])
     const events: unknown[] = []
@@ -659,7 +659,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: notifies of every token, however many one account has at their end', async () => {
+  it('G8: notifies of every token, however many expiring ones an account has', async () => {
     const world = await open(newWorld)
     const other = await addSender(world.storage, { number: '15550001009', tokenLastsDays: 31 })
     const theirs = { ...world, account: other.accountId }
@@ -677,7 +677,7 @@ function telling({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('notifies of changes to connections, and of nothing that did not happen', async () => {
+  it('notifies of changes to connections, and not of changes that did not happen', async () => {
     const world = await open(newWorld)
     await hook(world, 'whk_a', [
       'connection.added',
@@ -735,7 +735,7 @@ async function hook({ hooks, account }: World, id: string, kinds: readonly Notif
   return of
 }
 
-/** As many more like this one, each with what is due of it. */
+/** Copies a webhook this many times, with its due deliveries. */
 async function multiplyHook({ storage: { store } }: World, id: string, count: number): Promise<void> {
   const { database } = store
   const webhook = await database.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -753,7 +753,9 @@ async function multiplyHook({ storage: { store } }: World, id: string, count: nu
   }
 }
 
-/** As many more like the last one, of later notices that do not exist: they are counted, and never claimed. */
+/**
+ * Copies the last delivery this many times, for later notifications that do not exist. The copies are counted and never claimed.
+ */
 async function multiplyDelivery({ storage: { store } }: World, count: number): Promise<void> {
   const { database } = store
   const last = await database

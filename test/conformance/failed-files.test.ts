@@ -25,10 +25,10 @@ const STAGE = {
 const LARGE = { 'content-length': '6475149' }
 const TAKES = 'type image takes JPEG, PNG, WebP or GIF'
 const PAGE = '<!DOCTYPE html><html><title>Sign in</title></html>'
-// How long they took depends on how long the hosts took.
+// The time depends on how long the hosts took.
 const FOUR_TIMES = ', four times in TIME.'
 
-/** By its number: what its host does, why the message was not sent, and what to do. */
+/** For each situation, by its number: what the host does, why the message was not sent, and what to do. */
 const SITUATIONS: Readonly<Record<string, readonly [script: Script, cause: string, nextStep: string]>> = {
   9: [answering(404, {}), 'HOST answered 404 (not found).', 'Check the URL. If the file is there now, retry.'],
   10: [
@@ -83,7 +83,7 @@ const CERTIFICATE = [
 ]
 
 describe.each(openWorlds())('a message whose file cannot be downloaded, on %s', (_, newWorld) => {
-  it('G10: says that it was not sent, why, and what to do (situations 9 to 15 and 17 to 21)', async () => {
+  it('G10: explains that it was not sent, why, and what to do (situations 9 to 15 and 17 to 21)', async () => {
     const hosts = await openHosts(newWorld)
     const sent: Record<string, MessageId> = {}
     const expected: Record<string, readonly string[]> = {}
@@ -107,7 +107,7 @@ describe.each(openWorlds())('a message whose file cannot be downloaded, on %s', 
   })
 })
 
-/** Storage whose clock the test moves, and hosts that answer in true time. */
+/** Storage with a clock that the test moves, and hosts that answer in real time. */
 async function openHosts(newWorld: NewWorld) {
   const [world, media] = [await newWorld(), await MediaWorld.open()]
   onTestFinished(async () => {
@@ -119,7 +119,7 @@ async function openHosts(newWorld: NewWorld) {
     media,
     send: (url: string) => accept(world, sender, { media: true, url }),
     read: (id: MessageId) => linesOf(world, id),
-    /** Downloads until no file is tried again. */
+    /** Downloads until no file is retried any more. */
     async downloadInVain(ids: readonly MessageId[]) {
       const fetcher = media.fetcher({ maxBytes: MOST_BYTES, timing: { headersMs: ANSWER_WITHIN_MS } })
       const stage = new MediaStage({ ...STAGE, queue: world.mediaQueue, clock: world.clock, fetcher })

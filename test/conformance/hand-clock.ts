@@ -5,14 +5,14 @@ interface Timer {
   readonly call: () => void
 }
 
-/** A clock that moves only when a test moves it. Its jitter is always the same, in the middle of the range. */
+/** A clock that moves only when a test moves it. Its jitter is always the middle of the range. */
 export class HandClock implements Clock {
   #now: number
   #wall: number
   #monotonic = 1_000
   #timers: Timer[] = []
   jitter = 0.5
-  /** What happens by itself while time passes, beside the timers. */
+  /** What happens while time passes, besides the timers. */
   whilePassing: () => Promise<void> = () => Promise.resolve()
 
   constructor(startsAt: number = Date.UTC(2026, 0, 15, 12)) {
@@ -44,17 +44,17 @@ export class HandClock implements Clock {
     }
   }
 
-  /** Sets the machine's own wall clock, as a person or a suspension does; no timer notices. */
+  /** Sets the wall clock of the machine, as a person or a suspension does. No timer notices. */
   setWall(byMs: number): void {
     this.#wall += byMs
   }
 
-  /** The time that all processes agree on jumps; no timer notices. */
+  /** Moves the time that all processes share. No timer notices. */
   setNow(byMs: number): void {
     this.#now += byMs
   }
 
-  /** Time passes. Each timer that is due calls, and what follows from it happens before the next one. */
+  /** Lets time pass. Each due timer fires, and what it causes happens before the next timer. */
   async pass(ms: number): Promise<void> {
     const end = this.#monotonic + ms
     for (;;) {
@@ -81,7 +81,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** Lets everything happen that waits for nothing but its turn, commits included. */
+/** Lets everything happen that waits only for its turn, including commits. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
 }

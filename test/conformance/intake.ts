@@ -31,9 +31,9 @@ const RACERS = 50
 const POLL_EVERY_MS = 50
 const LONGEST_REST_MS = 20_000
 
-/** What every engine promises the accepting path. */
+/** What every engine promises about accepting messages. */
 export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('G1: says accepted only once another process can see the message', async () => {
+  it('G1: answers accepted only after another process can see the message', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
 
@@ -46,7 +46,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G1: says commit_unknown, never accepted, when the commit itself fails', async () => {
+  it('G1: answers commit_unknown, never accepted, if the commit itself fails', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     await world.breakCommits()
@@ -57,7 +57,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G11: says not_accepted on a full disk, leaves nothing behind, and accepts again once there is room', async () => {
+  it('G11: answers not_accepted on a full disk, leaves nothing behind, and accepts again when there is room', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const makeRoom = await world.fillDisk()
@@ -81,7 +81,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G8 G10: keeps how many were refused, and counts nothing twice when it is asked again', async () => {
+  it('G8 G10: stores how many requests were refused, and counts nothing twice in a retry', async () => {
     const world = await newWorld()
     const { accountId, tokenId } = await addSender(world)
     const [since, until] = [world.clock.now() - 5_000, world.clock.now()]
@@ -107,7 +107,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G10: does not say that a token was used after its end because others of its sum may have come later', async () => {
+  it('G10: does not report that a token was used after its end only because of later requests in the same sum', async () => {
     const world = await newWorld()
     const { accountId, tokenId } = await addSender(world)
     const [since, until] = [world.clock.now() - 5_000, world.clock.now()]
@@ -132,7 +132,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G11: says that sums were not kept on a full disk', async () => {
+  it('G11: reports that sums were not stored on a full disk', async () => {
     const world = await newWorld()
     const { accountId, tokenId } = await addSender(world)
     const makeRoom = await world.fillDisk()
@@ -193,7 +193,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.close()
   })
 
-  it('G7: shows the deletion of a token in the look-up too', async () => {
+  it('G7: shows the deletion of a token in the look-up', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const before = await world.intake.findToken(sender.sha256)
@@ -201,8 +201,7 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
     await world.administration.deleteToken(sender.tokenId, null, 'test')
 
     assert.equal(before?.deletedAt, null)
-    // It may be a second old, because `accept` does not believe it anyway. Where an engine knows better, a test of its
-    // own says so.
+    // The look-up may be a second old, because `accept` checks again. An engine with a shorter delay has its own test for it.
     await learns(world, async () => typeof (await world.intake.findToken(sender.sha256))?.deletedAt === 'number')
     await world.close()
   })
@@ -280,14 +279,14 @@ export function intakeKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void 
   limitsKeepTheirPromises({ it }, newWorld)
 }
 
-/** It is so from the next turn on, or within as long as the engine may take to learn of it. */
+/** Waits until the condition holds: at the next turn, or within the time that the engine may need to learn of a change. */
 async function learns(world: StorageWorld, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const { clock, hintsAgeMs } = world
   const began = performance.now()
   await setImmediate()
   let passedMs = 0
   while (!(await isSo())) {
-    // By the real clock too: there a count rests after one that took long, and questions travel.
+    // Some time of the real clock counts too: a count rests after one that took long, and queries take time.
     const mayWait = passedMs < 4 * hintsAgeMs || (hintsAgeMs > 0 && performance.now() - began < LONGEST_REST_MS)
     assert.ok(mayWait, `it is not so after ${passedMs} ms`)
     await clock.pass(POLL_EVERY_MS)
@@ -312,7 +311,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('answers a repeat with the first message and its state of now, and notes it in its timeline', async () => {
+  it('answers a repeat with the first message and its current state, and adds it to the timeline', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender, { key: 'once' })
@@ -330,7 +329,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G10: shows later what a repeat was answered, whatever times the network reports of what became of it', async () => {
+  it('G10: shows later how a repeat was answered, whatever times the network reports', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender, { key: 'once' })
@@ -367,7 +366,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('refuses a key that comes back with another message', async () => {
+  it('refuses a key that comes again with another message', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     await accept(world, sender, { key: 'once' })
@@ -409,7 +408,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('binds no key to a request that was refused', async () => {
+  it('binds no key to a refused request', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     await world.intake.accept(candidate(world, { ...sender, number: '15559999999' }, { key: 'once' }))
@@ -421,7 +420,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('answers a known key even after its connection is gone', async () => {
+  it('answers a known key even after its connection was removed', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender, { key: 'once' })
@@ -435,7 +434,7 @@ function idempotencyKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('reports when a connection or its account has as many messages waiting as it may', async () => {
+  it('reports when a connection or its account has reached its limit of waiting messages', async () => {
     const world = await newWorld({ maxWaitingPerConnection: 2, maxWaitingPerAccount: 3 })
     const sender = await addSender(world)
     const other = { ...sender, number: '15550002000' }
@@ -452,7 +451,7 @@ function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('has room again once a message no longer waits', async () => {
+  it('has room again after a message no longer waits', async () => {
     const world = await newWorld({ maxWaitingPerConnection: 1 })
     const sender = await addSender(world)
     const isFull = () => world.intake.isBacklogFull(sender.accountId, SENDER) !== null
@@ -470,7 +469,7 @@ function limitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('knows no limit of 0', async () => {
+  it('takes 0 as no limit', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     await accept(world, sender)

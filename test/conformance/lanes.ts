@@ -40,7 +40,7 @@ export function lanesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
 }
 
 function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('G2: gives a lane to one of two workers that ask at once', async () => {
+  it('G2: gives a lane to one of two workers that claim it at once', async () => {
     const { world, sender } = await waiting(newWorld)
     await Promise.all([beat(world, ANNA), beat(world, BEN)])
 
@@ -54,7 +54,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: takes a lane over only once its owner’s heartbeat has run out, under a new epoch', async () => {
+  it('G6: takes a lane over only after its owner’s lease has expired, under a new epoch', async () => {
     const { world, sender } = await waiting(newWorld)
     const hers = await holdLane(world, ANNA, sender.connectionId)
     await beat(world, BEN, 10 * CLAIM_MS)
@@ -92,7 +92,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('frees the lanes of a worker that retires', async () => {
+  it('frees the lanes of a worker that deletes its lease', async () => {
     const { world, sender } = await waiting(newWorld)
     await holdLane(world, ANNA, sender.connectionId)
 
@@ -102,7 +102,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: frees a lane that is given back, unless its epoch has moved on', async () => {
+  it('G6: frees a released lane, unless its epoch has moved on', async () => {
     const { world, sender } = await waiting(newWorld)
     const old = await holdLane(world, ANNA, sender.connectionId)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -117,7 +117,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('claims what has something to do, without the lanes held already, up to the limit', async () => {
+  it('claims lanes with work that the worker does not hold yet, up to the limit', async () => {
     const { world, sender } = await waiting(newWorld)
     const second = { ...sender, number: '15550002000' }
     const secondId = await addConnection(world, sender.accountId, { number: second.number })
@@ -137,7 +137,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('leaves a lane that another worker is to take, and asks only about lanes that are free', async () => {
+  it('leaves a lane that is assigned to another worker, and offers only free lanes', async () => {
     const { world, sender } = await waiting(newWorld)
     const second = { ...sender, number: '15550002000' }
     const secondId = await addConnection(world, sender.accountId, { number: second.number })
@@ -157,7 +157,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('returns to each worker with its heartbeat all workers whose heartbeat holds', async () => {
+  it('returns to each worker, when it renews its lease, all workers with a valid lease', async () => {
     const { world } = await waiting(newWorld)
     const alone = await beat(world, ANNA)
     await world.clock.pass(1)
@@ -173,7 +173,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G4: claims no paused lane, except to bring its open attempt to an end', async () => {
+  it('G4: claims no paused lane, except to end its open attempt', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -233,7 +233,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('counts no crash against an attempt that only waits for evidence, and keeps until when', async () => {
+  it('counts no crash against an attempt that only waits for evidence, and keeps its deadline', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -252,7 +252,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G10: shows once that an attempt broke, when it did, and then how the wait for evidence ended', async () => {
+  it('G10: shows once that an attempt was cut off, when, and then how the wait for evidence ended', async () => {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -297,7 +297,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
       {
         meanwhile: ['accepted', 'waiting', 'attempt-begun', 'attempt-unknown'],
         entries: [
-          // The wait for evidence of the first one.
+          // The wait for evidence of the first message.
           [0, 'waiting', 'behind_others', null],
           ...broke,
           [1_815, 'evidence', null, null],
@@ -308,7 +308,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G5: waits for evidence of the attempt that is open only, and of none before it', async () => {
+  it('G5: waits only for evidence of the open attempt, and of no earlier one', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -329,7 +329,7 @@ function claimsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G12: doubts an attempt that was open while all lanes were held, and none that begins after', async () => {
+  it('G12: treats an attempt that was open while all lanes were held as unknown, and no later one', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -409,7 +409,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G4: answers a repeated opening as before, because its first answer may have been lost', async () => {
+  it('G4: answers a repeated opening like the first, because the first answer may have been lost', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -423,7 +423,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: fences the repeated end of an attempt, whatever the first one wrote', async () => {
+  it('G6: fences a repeated end of an attempt, whatever the first one wrote', async () => {
     const { world, sender, id } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -439,7 +439,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('opens nothing for a message that another process has cancelled, nor for a connection it has paused', async () => {
+  it('opens no attempt if another process has cancelled the message or paused the connection', async () => {
     const { world, sender, id } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -460,7 +460,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G3: always begins with the lowest unfinished message, also after one that was tried again', async () => {
+  it('G3: always begins with the lowest unfinished message, also after a retry', async () => {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -510,7 +510,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G3: drops a message in the very step that ends the attempt before it', async () => {
+  it('G3: drops a message in the same step that ends the attempt before it', async () => {
     const { world, sender } = await waiting(newWorld)
     const second = await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -525,7 +525,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('loses no waiting message to a lane that says it is through with it', async () => {
+  it('loses no waiting message if a lane reports that it has finished it', async () => {
     const { world, sender } = await waiting(newWorld)
     await accept(world, sender, { text: 'second' })
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -541,7 +541,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('remembers over a takeover what the lane wrote down', async () => {
+  it('keeps what a lane has stored over a takeover', async () => {
     const { world, sender } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const memory = {
@@ -556,7 +556,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('remembers over a takeover when the last attempt of a lane with a pace began', async () => {
+  it('keeps the start of the last attempt of a paced lane over a takeover', async () => {
     const world = await newWorld()
     const sender = await addSender(world, { policy: { leastGapMs: 60_000 } })
     await accept(world, sender)
@@ -588,7 +588,7 @@ function stepsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function orphansKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('G5: says of a message that may have arrived not that it was cancelled, when its connection is removed', async () => {
+  it('G5: does not report a message as cancelled that may have arrived when its connection is removed', async () => {
     const { world, sender, id } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     const message = await head(world, sender.connectionId)
@@ -607,7 +607,7 @@ function orphansKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('expires what has outlived its time wherever it stands, but not what is being handed over', async () => {
+  it('expires messages past their time at any place in the lane, but not during an attempt', async () => {
     const world = await newWorld()
     const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
     const old = [await accept(world, sender), await accept(world, sender), await accept(world, sender)]
@@ -625,7 +625,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G12: expires nothing while all lanes are held, and goes on once a person has released them', async () => {
+  it('G12: expires nothing while all lanes are held, and continues after a person has released them', async () => {
     const world = await newWorld()
     const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
     const id = await accept(world, sender)
@@ -646,7 +646,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G5: says of a message that may have arrived neither that it expired nor that it will be sent', async () => {
+  it('G5: reports a message that may have arrived neither as expired nor as going to be sent', async () => {
     const world = await newWorld()
     const sender = await addSender(world, { policy: { timeToLiveMs: 60_000 } })
     const id = await accept(world, sender)
@@ -666,7 +666,7 @@ function expiryKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('brings a message forward by the reports of its network, and never back', async () => {
+  it('moves a message forward by reports of its network, and never back', async () => {
     const { world, sender, id } = await published(newWorld)
     const about = { connectionId: sender.connectionId, messageId: id }
 
@@ -683,7 +683,7 @@ function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('asks for a report again while the attempt it speaks of is open', async () => {
+  it('wants a report again later while its attempt is open', async () => {
     const { world, sender, id } = await waiting(newWorld)
     const lane = await holdLane(world, ANNA, sender.connectionId)
     await open(world, lane, await head(world, sender.connectionId))
@@ -695,7 +695,7 @@ function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('says when a report speaks of no message', async () => {
+  it('recognises a report about no known message', async () => {
     const world = await newWorld()
     const { connectionId } = await addSender(world)
 

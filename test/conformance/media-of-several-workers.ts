@@ -33,7 +33,7 @@ export function mediaOfSeveralWorkersKeepsItsPromises(suite: Suite, newWorld: Ne
 }
 
 function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
-  it('gives a fetch to one of two workers that take it at once', async () => {
+  it('gives a fetch to one of two workers that claim it at once', async () => {
     const { world, anna, ben } = await threeWorkers(newWorld, 20)
     const all = sequences(await anna.due())
 
@@ -62,7 +62,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: writes nothing for a worker to which the fetch no longer belongs', async () => {
+  it('G6: writes nothing for a worker that has lost the fetch', async () => {
     const { world, anna, ben, ids } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     const { sequence } = wanted!
@@ -84,7 +84,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('takes the file of a worker whose heartbeat ran out, if no other has taken the fetch over', async () => {
+  it('accepts the file of a worker with an expired lease, if no other has taken the fetch over', async () => {
     const { world, anna } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await anna.queue.take([wanted!.sequence])
@@ -96,7 +96,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('lets any worker go on after a try that failed', async () => {
+  it('lets any worker continue after a failed try', async () => {
     const { world, anna, ben } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await anna.queue.take([wanted!.sequence])
@@ -129,7 +129,7 @@ function oneFetchesAtATime({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
-  it('offers what is in lanes of this worker or in unclaimed lanes, its own lanes first', async () => {
+  it('offers files of this worker’s lanes first, then of unclaimed lanes', async () => {
     const { world, sender, anna, ben } = await threeWorkers(newWorld, 1)
     const bens = await addLane(world, sender, '15550002000')
     const annas = await addLane(world, sender, '15550003000')
@@ -145,7 +145,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: offers what is in its own lanes, however much waits before in the lanes of others', async () => {
+  it('G8: offers files of its own lanes, however many wait before them in other lanes', async () => {
     const { world, sender, anna, ben } = await threeWorkers(newWorld, 1_200)
     const annas = await addLane(world, sender, '15550002000')
     await ben.claim(sender.connectionId)
@@ -160,7 +160,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('offers what is in the lanes of a dead worker', async () => {
+  it('offers files of the lanes of a dead worker', async () => {
     const { world, sender, anna, ben } = await threeWorkers(newWorld, 1)
     await ben.claim(sender.connectionId)
     const whileAlive = await anna.due()
@@ -174,7 +174,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('says nothing of heads in the lane of another living worker', async () => {
+  it('reports no heads of lanes of another living worker', async () => {
     const { world, sender, anna, ben } = await threeWorkers(newWorld, 1)
     const [wanted] = await anna.due()
     await ben.claim(sender.connectionId)
@@ -231,7 +231,7 @@ function lanesDecideWhoFetches({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
-  it('fetches again what lies in another spool when a lane comes from there, with its tries anew', async () => {
+  it('fetches files of another spool again when a lane comes from there, with a new count of tries', async () => {
     const { world, sender, anna, carl, ids } = await withFilesHere(newWorld, 3)
     const [head, ...others] = await carl.run(sender.connectionId)
     const seenBefore = head?.media?.kind
@@ -245,7 +245,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
       missing.map(({ sequence, tries, isLaneHeld }) => [sequence, tries, isLaneHeld]),
       [[head!.sequence, 0, true]],
     )
-    // Those behind the head come along, so that each need not wait until it is the head.
+    // Files behind the head are fetched too, so that each need not wait until its message is the head.
     assert.deepEqual(due, [head!.sequence, ...others.map(({ sequence }) => sequence)])
     assert.deepEqual(await carl.mediaOf(sender.connectionId), { kind: 'ready', file: fileOf(CARL) })
     assert.ok((await timelineOf(world, ids[0]!)).includes('media-elsewhere'))
@@ -270,7 +270,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('lets each spool go of its own file once the message is settled', async () => {
+  it('lets each spool delete its own file after the message is settled', async () => {
     const { world, sender, anna, ben, carl, lane } = await withFilesHere(newWorld, 2)
     const run = await carl.run(sender.connectionId)
     const [one, two] = sequences(run)
@@ -299,7 +299,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: counts to an account in each spool what it has there', async () => {
+  it('G8: counts the bytes of an account for each spool separately', async () => {
     const { world, sender, anna, ben, carl } = await threeWorkers(newWorld, 3)
     const [wanted] = await anna.due()
     await anna.bring(wanted!.sequence)
@@ -316,7 +316,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('loses a file in the spool where it is missing, and in no other', async () => {
+  it('marks a file as lost only in the spool where it is missing', async () => {
     const { world, sender, anna, carl } = await withFilesHere(newWorld, 1)
     const [head] = await carl.run(sender.connectionId)
     const { sequence } = head!
@@ -334,7 +334,7 @@ function spoolsAreApart({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('wants no file in any spool for a message that was cancelled', async () => {
+  it('wants no file for a cancelled message in any spool', async () => {
     const { world, sender, anna, carl, ids } = await withFilesHere(newWorld, 1)
     const [head] = await carl.run(sender.connectionId)
     await carl.queue.checkHeads([head!.sequence])
@@ -362,7 +362,7 @@ async function threeWorkers(newWorld: NewWorld, count: number) {
   return { world, sender, ids, anna, ben, carl }
 }
 
-/** ANNA has fetched everything; then CARL got the lane. */
+/** ANNA has fetched everything; then CARL has claimed the lane. */
 async function withFilesHere(newWorld: NewWorld, count: number) {
   const all = await threeWorkers(newWorld, count)
   for (const sequence of sequences(await all.anna.due())) await all.anna.bring(sequence)
@@ -433,12 +433,12 @@ class Worker {
   }
 }
 
-/** For one message at a time: all files of a worker are the same. */
+/** The file of a worker. All are the same, so use it for one message at a time. */
 function fileOf(worker: WorkerId): MediaFile {
   return { path: `/spool/${worker}/file`, sizeBytes: 1_000, sha256: '00', mime: 'image/png' }
 }
 
-/** Of which messages each could let go of a file. */
+/** The messages whose files each worker could delete. */
 function filesOf(...workers: readonly Worker[]): Promise<Sequence[][]> {
   return Promise.all(workers.map(async ({ queue }) => sequences((await queue.releasable(0, 10)).files)))
 }

@@ -32,7 +32,7 @@ export function mediaQueueKeepsItsPromises(suite: Suite, newWorld: NewWorld): vo
 }
 
 function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('gives a fetch as it is now, and none that is no longer wanted', async () => {
+  it('returns a fetch in its current state, and none that is no longer wanted', async () => {
     const { world, sender, ids } = await withMedia(newWorld, 2)
     const [one, two] = await due(world)
     await world.administration.cancelMessage(ids[1]!, 'test')
@@ -78,7 +78,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('puts a fetch off and counts its tries', async () => {
+  it('defers a fetch and counts its tries', async () => {
     const { world } = await withMedia(newWorld, 1)
     const [wanted] = await takeAll(world)
     const nextTryAt = world.clock.now() + 5_000
@@ -95,7 +95,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('fails a message for want of its media, if it still waits', async () => {
+  it('fails a message because its media is unavailable, if it still waits', async () => {
     const { world, ids } = await withMedia(newWorld, 2)
     const [one, two] = await takeAll(world)
     const trial = { code: 'media_status', words: '404', at: world.clock.now() }
@@ -108,7 +108,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G5: says UNCONFIRMED for want of media when the message may have arrived before', async () => {
+  it('G5: makes a message without media UNCONFIRMED if it may have arrived before', async () => {
     const { world, sender, ids } = await withMedia(newWorld, 1)
     const [wanted] = await takeAll(world)
     await sendWithUnknownResult(world, sender)
@@ -120,7 +120,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G5: fails no message that is being handed over', async () => {
+  it('G5: fails no message during its attempt', async () => {
     const { world, sender, ids } = await withMedia(newWorld, 1)
     const [wanted] = await takeAll(world)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -134,7 +134,7 @@ function fetchesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('names what is due account by account, oldest first, without what is busy', async () => {
+  it('lists due files account by account, oldest first, without those being fetched', async () => {
     const { world, sender } = await withMedia(newWorld, 3)
     const stranger = await addSender(world)
     await accept(world, stranger, { media: true })
@@ -155,7 +155,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: comes to every account, however many one query covers', async () => {
+  it('G8: reaches every account, however few one query covers', async () => {
     const world = await newWorld()
     const accounts = new Set<string>()
     for (let i = 0; i < 5; i++) {
@@ -184,7 +184,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: leaves out what lies at hosts that have no room for its account', async () => {
+  it('G8: leaves out files of hosts that have no room for their account', async () => {
     const { world, sender } = await withMedia(newWorld, 2)
     const stranger = await addSender(world)
     await accept(world, stranger, { media: true })
@@ -208,7 +208,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G8: comes to what lies behind thousands of files at a host that has no room, or that must wait', async () => {
+  it('G8: reaches a file behind thousands of files of a host that has no room or must wait', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const crawling = { media: true, url: 'https://crawls.example/a.png' }
@@ -253,7 +253,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('says of heads whether their file is missing or there', async () => {
+  it('reports for heads whether their file is there', async () => {
     const { world, sender } = await withMedia(newWorld, 2)
     const [one, two] = await due(world)
     await holdLane(world, ANNA, sender.connectionId)
@@ -274,7 +274,7 @@ function lookingKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('lets go of files whose message is settled, and of no other', async () => {
+  it('deletes files of settled messages, and no others', async () => {
     const { world, sender } = await withMedia(newWorld, 2)
     const [one, two] = await due(world)
     await bring(world, one!, { ...FILE, path: 'spool/0' })
@@ -292,7 +292,7 @@ function spoolRecordsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void 
     assert.deepEqual(afterwards.files, [{ sequence: one!.sequence, path: 'spool/0' }])
     assert.deepEqual(await world.mediaQueue.releasable(0, 100), { files: [], scannedThrough: null })
     assert.deepEqual(await world.mediaQueue.wantedFiles(0, 10), [{ sequence: two!.sequence, path: 'spool/1' }])
-    // Forgotten files no longer fill the account's part.
+    // Deleted files no longer count for the account.
     await accept(world, sender, { media: true })
     assert.equal((await due(world, { quotaBytes: 1_001 })).length, 1)
     await world.close()
@@ -340,7 +340,7 @@ function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('fails a message whose file goes missing time and again', async () => {
+  it('fails a message whose file goes missing repeatedly', async () => {
     const { world, ids } = await withMedia(newWorld, 1)
     for (let fetched = 0; fetched < MOST_TRIES; fetched++) {
       assert.equal(await stateOf(world, ids[0]!), 'QUEUED')
@@ -357,7 +357,7 @@ function lostFilesKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('leaves alone a file that has come anew, and one that is being handed over', async () => {
+  it('leaves a file alone that was fetched again, and one that is in an attempt', async () => {
     const { world, sender } = await withMedia(newWorld, 1)
     const [wanted] = await due(world)
     await bring(world, wanted!, FILE)
@@ -424,7 +424,7 @@ function rejected(world: StorageWorld, message: Parameters<typeof attempt>[1]) {
   return attempt(world, message, 'rejected')
 }
 
-/** An attempt with an unknown result, after which the message waits to be sent once more. */
+/** Makes an attempt with an unknown result, after which the message waits to be sent once more. */
 async function sendWithUnknownResult(world: StorageWorld, { connectionId }: Sender): Promise<void> {
   const lane = await holdLane(world, ANNA, connectionId)
   const message = await head(world, connectionId)

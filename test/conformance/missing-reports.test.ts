@@ -18,7 +18,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 
 describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld) => {
-  it('G10: raise an alarm after ten minutes without one, on the message too, until any report comes (situation 45)', async () => {
+  it('G10: raise an alarm after ten minutes, also shown on the message, until a report comes (situation 45)', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, other] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
@@ -54,7 +54,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
     })
   })
 
-  it('counts only what the network took since its last report', async () => {
+  it('count only messages that the network accepted since its last report', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const watch = watching(world)
@@ -74,7 +74,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
     })
   })
 
-  it('raise no alarm for few messages, nor where phones are off and the network reports only that it has sent', async () => {
+  it('raise no alarm for few messages, or if phones are off and the network reports only that it has sent', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [few, off] = [await world.addSender(), await world.addSender()]
       const watch = watching(world)
@@ -91,7 +91,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
     })
   })
 
-  it('count what adapters took, under whatever ids, unless they report only failures', async () => {
+  it('count what adapters accepted, under any ids, unless they report only failures', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { administration } = world.storage
       const [silent, failures] = [await world.addSender(), await world.addSender()]
@@ -163,7 +163,7 @@ describe.each(openWorlds())('missing reports of a network, on %s', (_, newWorld)
   })
 })
 
-/** Lets time go by with a living worker and a check every quarter of a minute. Returns the alarms that are open then. */
+/** Lets time pass with a living worker and a check every 15 seconds. Returns the alarms that are open then. */
 function watching({ storage }: CallbackWorld) {
   let state: WatchState | null = null
   const { watch, clock } = storage
@@ -211,7 +211,7 @@ async function reportsMissing({ storage }: CallbackWorld, id: MessageId | undefi
   return missing?.cause ?? null
 }
 
-/** On the page of the message: was it sent, why is it not delivered, what to do. */
+/** The page of the message: was it sent, why is it not delivered, and what to do. */
 async function linesOf({ storage }: CallbackWorld, id: MessageId | undefined): Promise<readonly (string | null)[]> {
   const { sentence, cause, nextStep } = explainMessage(await storage.administration.explainMessage(id as MessageId))
   return [sentence, cause, nextStep]

@@ -34,7 +34,7 @@ export function noticesKeepTheirPromises(suite: Suite, newWorld: NewWorld): void
 }
 
 function rareNotices({ it }: Suite, newWorld: NewWorld): void {
-  it('announces the same once, however often and by however many at once', async () => {
+  it('stores an equal notification once, however often and from however many workers it comes', async () => {
     const world = await newWorld()
     const { accountId } = await addSender(world)
     const other = await addSender(world, { number: '15550001001' })
@@ -62,7 +62,7 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('keeps a notice whose text the database could not take as it is', async () => {
+  it('stores a notification whose text the database cannot store unchanged', async () => {
     const world = await newWorld()
     const { accountId } = await addSender(world)
 
@@ -77,7 +77,7 @@ function rareNotices({ it }: Suite, newWorld: NewWorld): void {
 
 function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
   for (const [name, drive] of Object.entries(TRANSITIONS)) {
-    it(`notes in the same commit what became of a message: ${name}`, async () => {
+    it(`notifies in the same commit of the new state of a message: ${name}`, async () => {
       const listened = await listening(newWorld)
       const { world, sender } = listened
 
@@ -93,7 +93,7 @@ function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
         changes.map(({ state }) => state),
         expected,
       )
-      // The last one says of each message what the message says of itself.
+      // The last notification of each message has the same data as the message.
       const last = new Map(changes.map((data) => [data['messageId'] as MessageId, data]))
       assert.ok(last.size > 0)
       for (const [id, data] of last) {
@@ -112,7 +112,7 @@ function noticesOfStates({ it }: Suite, newWorld: NewWorld): void {
 }
 
 function nothingTooMuch({ it }: Suite, newWorld: NewWorld): void {
-  it('notes nothing for accounts that want nothing of it, and stops when they no longer do', async () => {
+  it('stores nothing for accounts that want no notifications, and stops when an account no longer wants any', async () => {
     const listened = await listening(newWorld, ['message.failed'])
     const { world, sender } = listened
     const silent = await addSender(world, { number: '15550001001' })
@@ -131,7 +131,7 @@ function nothingTooMuch({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: notes nothing of a step that came too late', async () => {
+  it('G6: stores nothing for a step that came too late', async () => {
     const { world, sender } = await listening(newWorld)
     await accept(world, sender)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -145,7 +145,7 @@ function nothingTooMuch({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('notes nothing of a commit that failed', async () => {
+  it('stores nothing for a failed commit', async () => {
     const { world, sender } = await listening(newWorld)
     await accept(world, sender)
     const lane = await holdLane(world, ANNA, sender.connectionId)
@@ -170,7 +170,7 @@ interface Listened {
   readonly sender: Sender
 }
 
-/** Each drives messages to states by one way that there is, and returns the states in the order in which they came. */
+/** Each drives messages to their states in one of the possible ways, and returns the states in order. */
 const TRANSITIONS: Readonly<Record<string, (given: Listened) => Promise<readonly SettledState[]>>> = {
   'an attempt is settled': async (given) => {
     await publishOne(given)
@@ -313,7 +313,7 @@ async function listening(newWorld: NewWorld, kinds: readonly string[] = NOTIFICA
   return { world, sender }
 }
 
-/** As another process makes it known that these, and no others, are wanted. */
+/** Sets the wanted kinds, as another process would. All others are unwanted. */
 async function want({ store: { database } }: StorageWorld, account_id: AccountId, kinds: readonly string[]) {
   await database.deleteFrom('notice_want').where('account_id', '=', account_id).execute()
   if (kinds.length > 0)

@@ -26,7 +26,7 @@ import {
 const LEASE_MS = 15_000
 const TIME_TO_LIVE_MS = DEFAULT_LANE_POLICY.timeToLiveMs
 
-/** What storage keeps of waits that are over, and shows in the timelines of the messages that waited (G10). */
+/** What storage keeps about past waits, and shows in the timelines of the messages that waited (G10). */
 export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('G10: shows for each message what its lane waited for, and how long', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 2)
@@ -43,7 +43,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: keeps the pauses after each message as one wait', async () => {
+  it('G10: stores the pauses after each message as one wait', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 3)
     for (const _ of ids) {
       await waits(world, lane, ['pace', 40_000])
@@ -58,7 +58,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: counts a retry of the network to the same wait, and no time in which messages went', async () => {
+  it('G10: adds a retry of the network to the same wait, without the time in which messages were sent', async () => {
     const { world, sender, lane } = await laneOf(newWorld, 2)
     await waits(world, lane, ['connection_away', 60_000])
     await waits(world, lane, ['connection_away', 60_000])
@@ -141,7 +141,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: keeps as what an attempt was sent, and what its message waited for itself', async () => {
+  it('G10: keeps the type of an attempt, and what its message itself waited for', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     const waitedSince = world.clock.now()
     await world.clock.pass(20_000)
@@ -156,7 +156,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: keeps what a message waited for itself until its time was over', async () => {
+  it('G10: keeps what a message itself waited for until it expired', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 1)
     const message = await head(world, sender.connectionId)
     await defer(world, lane, { sequence: message.sequence, wait: { kind: 'rate-limit', reason: 'new_recipients' } })
@@ -170,7 +170,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: says how long a message waited for others, and then for itself', async () => {
+  it('G10: shows how long a message waited for others, and then for itself', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 2)
     const [, message] = await world.lanes.fetchNext(sender.connectionId, 2, 0)
     await world.clock.pass(TIME_TO_LIVE_MS - 60_000)
@@ -186,7 +186,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: says how long a message waited for its next try, and then for itself', async () => {
+  it('G10: shows how long a message waited for its next try, and then for itself', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 1)
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
@@ -205,7 +205,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: keeps that the time of a message was over that may have arrived', async () => {
+  it('G10: keeps that a message expired that may have arrived', async () => {
     const { world, sender, lane, ids } = await laneOf(newWorld, 1)
     const message = await head(world, sender.connectionId)
     await open(world, lane, message)
@@ -222,7 +222,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: shows what a lane still waits for of a message whose time is over', async () => {
+  it('G10: shows the current wait of a lane on a message that has expired', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     await waits(world, lane, ['connection_away', TIME_TO_LIVE_MS])
 
@@ -231,7 +231,7 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('deletes waits at the age of messages, and none that is not over', async () => {
+  it('deletes waits at the age of messages, and none that still lasts', async () => {
     const { world, sender } = await laneOf(newWorld, 1)
     const [number, now] = [`'${sender.connectionId}'`, world.clock.now()]
     await world.sql(`insert into standstill (connection_id, reason, since, until) values
@@ -255,14 +255,14 @@ async function laneOf(newWorld: NewWorld, count: number) {
   return { world, sender, ids, lane: await holdLane(world, ANNA, sender.connectionId) }
 }
 
-/** The lane waits and does nothing else. */
+/** Makes the lane wait and do nothing else. */
 async function waits(world: StorageWorld, lane: ClaimedLane, [reason, ms]: readonly [string, number]): Promise<void> {
   const wait = { reason, words: null, until: world.clock.now() + ms }
   await world.lanes.record(step(world, lane, { memory: { failureStreak: null, wait } }))
   await world.clock.pass(ms)
 }
 
-/** Others go past it. */
+/** Makes a message wait while others pass it. */
 async function defer(
   world: StorageWorld,
   lane: ClaimedLane,

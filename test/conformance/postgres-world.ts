@@ -14,26 +14,26 @@ import { connectAsTest, WorldDatabase } from './world-database.ts'
 
 export interface PostgresWorld extends StorageWorld {
   readonly url: string
-  /** ANNA's process, as the app would have it. */
+  /** ANNA's storage, as the app opens it. */
   readonly storage: PostgresStorage
   processOf(worker: WorkerId, spool: SpoolId): PostgresStorage
-  /** A connection of its own, past everything of ours. Ends with the world. */
+  /** A connection without our code. It ends with the world. */
   session(): Promise<Client>
-  /** Sets the clock of the database. The clocks of the processes have to find out. */
+  /** Sets the clock of the database. The processes have to find out. */
   setDatabaseClock(byMs: number): Promise<void>
 }
 
 const SPOOL = 'spool' as SpoolId
 
-/** PostgreSQL with a database of its own, and administration on connections of its own in the part of another process. */
+/** PostgreSQL with its own database. Administration has its own connections, as in another process. */
 export async function newPostgresWorld(options: WorldOptions = {}): Promise<PostgresWorld> {
   const place = await WorldDatabase.open()
   return worldIn(place, { ...options, leave: () => place.drop() })
 }
 
 /**
- * The same for all tests of the file that makes this, on one database that is emptied for each: to make one, and to connect to
- * it, takes longer than most of them. A database that a test leaves with other tables, functions or triggers is not used again.
+ * One database for all tests of a file, emptied for each test: creating a database and connecting to it takes longer than most
+ * tests. A database that a test leaves with other tables, functions or triggers is not used again.
  */
 export class KeptPostgres {
   #free: WorldDatabase | null = null
@@ -47,7 +47,7 @@ export class KeptPostgres {
     this.#free = null
     const leave = async () => {
       const isEmpty = this.#free === null && (await place.empty())
-      // Another world may have left in the meantime.
+      // Another world may have ended in the meantime.
       if (isEmpty && this.#free === null) this.#free = place
       else await place.drop()
     }
@@ -155,7 +155,7 @@ const NO_ROOM = `
   create trigger no_room before insert on request for each statement execute function no_room();
   create trigger no_room before insert or update on lane_attempt for each statement execute function no_room();`
 
-// At the commit itself, when everything before it has succeeded.
+// Fails at the commit itself, after everything before it has succeeded.
 const BREAK_COMMITS = `
   create function break_commit() returns trigger language plpgsql as $$
   begin
@@ -185,7 +185,7 @@ export async function somebodyWaits(world: PostgresWorld): Promise<void> {
   )
 }
 
-/** A sender whose lane and token share no lock with those of another one. Of 1,024 one does. */
+/** Adds a sender whose lane and token share no lock with those of another sender. One in 1,024 would. */
 export async function addSenderApart(world: PostgresWorld, from: Sender): Promise<Sender> {
   for (;;) {
     const other = await addSender(world)
@@ -197,7 +197,7 @@ export async function addSenderApart(world: PostgresWorld, from: Sender): Promis
   }
 }
 
-/** Resolves once so many sessions wait for a lock. */
+/** Resolves once this many sessions wait for a lock. */
 export async function sessionsWait(world: PostgresWorld, count: number): Promise<void> {
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   await waitUntil(`${count} sessions wait for a lock`, async () => (await world.sql(waiting)).length === count, {
@@ -207,8 +207,8 @@ export async function sessionsWait(world: PostgresWorld, count: number): Promise
 }
 
 /**
- * Runs two transactions that both need the row which the statement `held` locks, and releases it when both wait: by then each has
- * all the locks that it takes before. If each needs one of those of the other, PostgreSQL ends the second one.
+ * Runs two transactions that both need the row that the statement `held` locks, and releases it when both wait. By then each has
+ * its earlier locks. If each needs one of the other's, PostgreSQL ends the second transaction.
  */
 export async function meet(
   world: PostgresWorld,

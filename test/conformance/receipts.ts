@@ -21,7 +21,10 @@ import {
   timelineOf,
 } from './storage-world.ts'
 
-/** What every engine promises about the reports of networks: they come late, twice, in any order, and sometimes to the wrong one. */
+/**
+ * What every engine promises about reports of networks: they come late, twice, in any order, and sometimes to the wrong
+ * connection.
+ */
 export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): void {
   it('records a report once, however often it arrives', async () => {
     const { world, id, about } = await published(newWorld)
@@ -37,7 +40,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('records a report once when two processes bring it at the same time', async () => {
+  it('records a report once if two processes bring it at the same time', async () => {
     const { world, id, about } = await published(newWorld)
     const delivered = report(world, { ...about, kind: 'delivered' })
 
@@ -47,7 +50,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('does not take the repeat of a contrary report for more evidence', async () => {
+  it('does not count the repeat of a contrary report as more evidence', async () => {
     const { world, id, about } = await published(newWorld)
     await world.lanes.applyReceipt({
       ...report(world, { ...about, kind: 'failed' }),
@@ -65,7 +68,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('says which reports contradict what the network reported of the same attempt', async () => {
+  it('recognises reports that contradict an earlier report about the same attempt', async () => {
     const { world, id, about } = await published(newWorld)
     const own = { ...about, attemptNumber: 1, networkId: 'net-1' }
     const kinds = ['failed', 'delivered', 'delivered', 'failed'] as const
@@ -85,7 +88,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: says that the network knows an attempt by a second id, in the timeline too, and only once', async () => {
+  it('G5: shows once, in the timeline too, that the network knows an attempt by a second id', async () => {
     const { world, id, about } = await published(newWorld)
     const second = report(world, { ...about, attemptNumber: 1, networkId: 'net-2', kind: 'sent' })
     await world.clock.pass(1_000)
@@ -119,7 +122,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('records no more than some fifty reports of one message, and moves it forward all the same', async () => {
+  it('records about fifty reports of one message at most, and still moves it forward', async () => {
     const { world, id, about } = await published(newWorld)
     await flood(world, { ...about, kind: 'delivered' }, 80)
     const recorded = (await receiptsOf(world, id)).length
@@ -132,7 +135,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('does not let a network fail and find one message for ever, and ends with the evidence', async () => {
+  it('does not let a network report failed and delivered for ever, and ends with the evidence', async () => {
     const { world, id, about } = await published(newWorld)
     for (let i = 0; i < 50; i++) {
       await flood(world, { ...about, kind: 'failed' }, 1)
@@ -149,7 +152,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('counts only reports, so that a message that was tried often is not cut short', async () => {
+  it('counts only reports, so that many attempts do not use up the limit', async () => {
     const { world, id, about } = await ended(newWorld, [...Array.from({ length: 70 }, () => REJECTED), ACCEPTED])
 
     await flood(world, { ...about, kind: 'failed', attemptNumber: 1 }, 60)
@@ -162,7 +165,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G8: takes a report about a message of another connection for one about none', async () => {
+  it('G8: takes a report about a message of another connection as one about no message', async () => {
     const { world, id, about } = await published(newWorld, 'wamid.one')
     const other = await addSender(world, { number: '15550001001' })
     const foreign = { ...about, connectionId: other.connectionId }
@@ -180,7 +183,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('finds a message by the network’s own id where the report names no other', async () => {
+  it('finds a message by the network’s own id if the report names no other', async () => {
     const { world, id, about } = await published(newWorld, 'wamid.one')
     const unnamed = { ...about, messageId: null }
 
@@ -211,7 +214,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: still says that the recipient may have it twice when it was delivered, and read', async () => {
+  it('G5: still warns that the recipient may have it twice after it was delivered and read', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, ACCEPTED_AGAIN])
     const reasons: (string | null)[] = []
 
@@ -225,7 +228,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('removes with the delivery the reason why its result was unknown', async () => {
+  it('removes the reason for an unknown result when the message is delivered', async () => {
     const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
 
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'delivered' }))
@@ -235,7 +238,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: accepts a report that a message with an unknown result was sent, and knows it by its network id from then on', async () => {
+  it('G5: accepts a report that an unconfirmed message was sent, and finds it by its network id afterwards', async () => {
     const { world, id, about } = await ended(newWorld, [UNCONFIRMED])
 
     await world.lanes.applyReceipt(report(world, { ...about, networkId: 'wamid.late', kind: 'sent' }))
@@ -264,7 +267,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('records no report that the network has accepted what it is known to have accepted', async () => {
+  it('records no report of an acceptance that is already known', async () => {
     const { world, id, about } = await published(newWorld)
 
     const answers = []
@@ -277,7 +280,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G10: says why a message failed that had been published, in the network’s words', async () => {
+  it('G10: shows why a published message failed, in the network’s words', async () => {
     const { world, id, about } = await published(newWorld)
 
     await world.lanes.applyReceipt(
@@ -291,7 +294,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: keeps it, and no more, that an earlier attempt failed than the last', async () => {
+  it('G5: only records that an attempt before the last one failed', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED, ACCEPTED])
 
     const answer = await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'failed' }))
@@ -302,7 +305,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: leaves it to a person when the last attempt failed, and the one before may have arrived', async () => {
+  it('G5: leaves the message to a person if the last attempt failed and the one before may have arrived', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, ACCEPTED])
 
     await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 2, kind: 'failed' }))
@@ -316,7 +319,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G10: counts failures that the network reports among what is not resolved', async () => {
+  it('G10: counts failures that the network reports as unresolved', async () => {
     const { world, about } = await published(newWorld)
     const counter = new TallyCounter(world.store, { wait: async () => {} })
 
@@ -331,7 +334,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5 G10: leaves to a person what has become unconfirmed once more, and lets them resolve it', async () => {
+  it('G5 G10: leaves a message that became unconfirmed again to a person, who can resolve it', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
     const last = { ...about, attemptNumber: 2 }
     await world.lanes.applyReceipt(report(world, { ...last, kind: 'sent' }))
@@ -348,7 +351,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: leaves to a person what a person took for arrived, once the network says that it failed', async () => {
+  it('G5: returns a message to a person who had marked it as arrived, if the network reports a failure', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
     await world.administration.resolveMessage(id, 'arrived', 'anna')
 
@@ -361,7 +364,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('does not ask a person again about what was sent again, whatever the network says of the old one', async () => {
+  it('does not ask a person again about a message that was sent again, whatever is reported about the old one', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
     await world.administration.resolveMessage(id, 'send-again', 'anna')
     const last = { ...about, attemptNumber: 2 }
@@ -373,7 +376,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('says that a message failed when the attempt failed by which the network knows it', async () => {
+  it('reports a message as failed if the attempt failed by whose id the network knows it', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, NOT_SENT_AGAIN])
     const first = { ...about, attemptNumber: 1, networkId: 'wamid.first' }
 
@@ -385,7 +388,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: does not say that a message failed while a later attempt may have arrived', async () => {
+  it('G5: does not report a message as failed while a later attempt may have arrived', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE, UNCONFIRMED])
     const first = { ...about, attemptNumber: 1, networkId: 'wamid.first' }
 
@@ -398,7 +401,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5: counts a message as arrived whichever of its attempts did', async () => {
+  it('G5: counts a message as arrived if any of its attempts did', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED, UNCONFIRMED])
 
     await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered' }))
@@ -407,7 +410,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps a report about what waits again because it was believed not sent, and leaves it waiting', async () => {
+  it('records a report about a message that waits again as not sent, and leaves it waiting', async () => {
     const { world, id, about } = await ended(newWorld, [REJECTED])
 
     const answer = await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'delivered' }))
@@ -423,7 +426,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     ['delivered', 'DELIVERED'],
     ['read', 'READ'],
   ] as const) {
-    it(`G5: ends a message that waits to be sent once more when the network says ${kind}`, async () => {
+    it(`G5: ends a message that waits to be sent once more when the network reports ${kind}`, async () => {
       const { world, id, about, sender, lane } = await ended(newWorld, [SENT_ONCE_MORE])
       const next = await accept(world, sender)
       const [first] = await world.lanes.fetchNext(about.connectionId, 1, 0)
@@ -444,7 +447,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     })
   }
 
-  it('G5 G12: ends what waits when the network speaks of an attempt that the database has forgotten', async () => {
+  it('G5 G12: ends a waiting message if the network reports an attempt that the database has lost', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const [id, next] = [await accept(world, sender), await accept(world, sender)]
@@ -461,7 +464,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G5 G12: says that it arrived of what was cancelled when the network speaks of an attempt that is forgotten', async () => {
+  it('G5 G12: reports a cancelled message as arrived if the network reports an attempt that the database has lost', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender)
@@ -507,7 +510,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     })
   }
 
-  it('G5: lets it wait when the network says only that the attempt failed', async () => {
+  it('G5: lets the message wait if the network reports only that the attempt failed', async () => {
     const { world, id, about } = await ended(newWorld, [SENT_ONCE_MORE])
 
     await world.lanes.applyReceipt(report(world, { ...about, attemptNumber: 1, kind: 'failed' }))
@@ -517,7 +520,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('shows what was sent after all as PUBLISHED, with a flag, unless the network itself said that it failed', async () => {
+  it('shows a message that was sent after all as PUBLISHED, with a flag, unless the network reported a failure', async () => {
     const { world, id, about } = await ended(newWorld, [REFUSED])
     const later = await published(newWorld)
     await later.world.lanes.applyReceipt(report(later.world, { ...later.about, kind: 'failed' }))
@@ -533,7 +536,7 @@ export function receiptsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): vo
   })
 }
 
-/** The same report of one second after the other. */
+/** Reports the same, one second after another. */
 async function flood(world: StorageWorld, given: Parameters<typeof report>[1], count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await world.clock.pass(1_000)
@@ -571,7 +574,7 @@ function published(newWorld: NewWorld, networkId = 'net-1') {
   return ended(newWorld, [{ ...ACCEPTED, networkId }])
 }
 
-/** A message whose attempts came to these ends, each so many milliseconds after what came before. */
+/** A message whose attempts ended in these ways, each with a pause before it. */
 async function ended(newWorld: NewWorld, ends: readonly End[], eachMs = 0) {
   const world = await newWorld()
   const sender = await addSender(world)

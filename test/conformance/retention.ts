@@ -28,7 +28,7 @@ export function newSender(world: StorageWorld): Promise<Sender> {
   return addSender(world, { tokenLastsDays: 700 })
 }
 
-/** Some days pass. Only the first and the last of them begin, because each takes a while to make. */
+/** Lets days pass. Only the first and the last of them get a partition, because creating one takes a while. */
 export async function passDays(world: StorageWorld, days: number): Promise<void> {
   await world.clock.pass(DAY_MS)
   await world.openDay()
@@ -79,7 +79,7 @@ export async function sweep(
   return swept?.removed ?? null
 }
 
-/** Accepted, and taken by the network at once. */
+/** Accepts a message that the network accepts at once. */
 export async function publish(
   world: StorageWorld,
   sender: Sender,
@@ -94,7 +94,7 @@ export async function publish(
   return id
 }
 
-/** Handed over, with an unknown result. */
+/** Hands a message over with an unknown result. */
 async function lose(world: StorageWorld, sender: Sender): Promise<MessageId> {
   const id = await accept(world, sender)
   await world.clock.pass(1)
@@ -134,7 +134,7 @@ function setOwn(world: StorageWorld, id: AccountId, { bodiesDays, messagesDays }
 }
 
 export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
-  it('deletes a body when it is over its age, and not a millisecond sooner', async () => {
+  it('deletes a body at its age, and not a millisecond sooner', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const id = await publish(world, sender, { media: true })
@@ -160,7 +160,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('deletes messages with all that belongs to them, and leaves younger ones', async () => {
+  it('deletes messages with everything that belongs to them, and leaves younger ones', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     await lose(world, sender)
@@ -189,7 +189,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G1: never touches what is unfinished: what waits, what is open, and what is not resolved', async () => {
+  it('G1: never touches unfinished messages: waiting, open or unresolved ones', async () => {
     const world = await newWorld()
     const [sender, other] = [await newSender(world), await newSender(world)]
     const lost = await lose(world, sender)
@@ -212,7 +212,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('checks again what it kept back: a day after its end it goes', async () => {
+  it('checks a skipped message again, and deletes it a day after its end', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const lost = await lose(world, sender)
@@ -234,7 +234,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps what is not resolved for a year longer', async () => {
+  it('keeps unresolved messages for a year longer', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const lost = await lose(world, sender)
@@ -253,7 +253,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G8: gives an account shorter times, and others none of them', async () => {
+  it('G8: applies shorter times to the account that wants them, and to no other', async () => {
     const world = await newWorld()
     const [strict, other] = [await newSender(world), await newSender(world)]
     await setOwn(world, strict.accountId, { bodiesDays: 2, messagesDays: 10 })
@@ -284,7 +284,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps everything for ever where the settings say so', async () => {
+  it('keeps everything for ever if the settings say so', async () => {
     const world = await newWorld()
     const id = await publish(world, await newSender(world))
     await passDays(world, 500)
@@ -296,7 +296,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('reads no more rows in one transaction than its limit, and comes to the end all the same', async () => {
+  it('reads no more rows in one transaction than its limit, and still comes to the end', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     for (let i = 0; i < 45; i++) await publish(world, sender)
@@ -314,7 +314,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('goes on where it was cut off, wherever that was', async () => {
+  it('continues where it was cut off, at any point', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     for (let i = 0; i < 50; i++) await publish(world, sender, { media: i % 3 === 0 })
@@ -330,7 +330,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('is done by one at a time, and by another when that one has died', async () => {
+  it('is done by one worker at a time, and by another if that one has died', async () => {
     const world = await newWorld()
     const { retention, clock } = world
     const first = await retention.acquireLease('anna', clock.now(), 60_000)
@@ -345,7 +345,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('shows no sweeper for a lease that was taken before the clock was set back', async () => {
+  it('ignores a lease from before the clock was set back', async () => {
     const world = await newWorld()
     const { retention, clock } = world
     await retention.acquireLease('anna', clock.now() + DAY_MS, 60_000)
@@ -357,7 +357,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps the result of the worker that holds the lease, not of one that lost it', async () => {
+  it('stores the result of the worker that holds the lease, not of one that lost it', async () => {
     const world = await newWorld()
     const { retention, clock } = world
     const resultOf = (bodies: number) => ({
@@ -377,7 +377,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('forgets old audit entries and tallies, and what the sandbox delivered with the bodies', async () => {
+  it('deletes old audit entries and tallies, and the sandbox’s deliveries together with the bodies', async () => {
     const world = await newWorld()
     const sender = await newSender(world)
     const memory = world.channelState('sandbox')
@@ -404,7 +404,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('G1: keeps what it must, in any history, swept and cut off at any time', async () => {
+  it('G1: keeps what it must in any random history of sweeps and interruptions', async () => {
     const world = await newWorld()
     const [sender, other] = [await newSender(world), await newSender(world)]
     await setOwn(world, other.accountId, { bodiesDays: 3, messagesDays: 12 })
@@ -436,7 +436,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('shows its last sweep', async () => {
+  it('reports its last sweep', async () => {
     const world = await newWorld()
     await publish(world, await newSender(world))
     await passDays(world, 31)
@@ -450,7 +450,7 @@ export function retentionKeepsItsPromises({ it }: Suite, newWorld: NewWorld): vo
   })
 }
 
-/** The same numbers in [0, 1) for the same seed. */
+/** Numbers in [0, 1), the same for the same seed. */
 function drawing(seed: number): () => number {
   let state = seed
   return () => {
@@ -463,7 +463,7 @@ function sum(removed: Removed): number {
   return Object.values(removed).reduce((all, count) => all + count, 0)
 }
 
-/** Where what has ended lies. */
+/** The table of settled messages. */
 async function placeOf(world: StorageWorld): Promise<string> {
   return world.hintsAgeMs === 0 ? 'message' : 'settled'
 }

@@ -22,7 +22,7 @@ import {
   timelineOf,
 } from './storage-world.ts'
 
-/** What every engine promises a channel that repeats a failed message of its own accord. */
+/** What every engine promises a channel that repeats a failed message by itself. */
 export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld): void {
   it('puts a copy of a failed message at the end of its line, and links the two', async () => {
     const { world, sender, about } = await failed(newWorld)
@@ -59,14 +59,14 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('repeats nothing that failed for another reason than the given one', async () => {
+  it('repeats no message that failed for another reason', async () => {
     const { world, about } = await failed(newWorld)
 
     assert.equal(await world.sendAgain({ ...about, reason: 'whatsapp_131050' }), null)
     await world.close()
   })
 
-  it('does so for an attachment too', async () => {
+  it('also repeats a message with an attachment', async () => {
     const { world, sender, about } = await failed(newWorld, { media: true })
 
     const copy = await world.sendAgain(about)
@@ -76,7 +76,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('G5: makes one copy, however often and by however many it is asked', async () => {
+  it('G5: makes one copy, however often and by however many workers it is requested', async () => {
     const { world, about } = await failed(newWorld)
 
     const copies = await Promise.all(Array.from({ length: 5 }, () => world.sendAgain(about)))
@@ -88,7 +88,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('G5: repeats nothing that a person has sent again', async () => {
+  it('G5: repeats no message that a person has sent again', async () => {
     const { world, about } = await failed(newWorld)
     await world.administration.retryMessage(about.messageId, 'test')
 
@@ -97,7 +97,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('G5: repeats nothing but what failed', async () => {
+  it('G5: repeats only failed messages', async () => {
     const { world, sender, about } = await failed(newWorld)
     const waiting = await accept(world, sender)
     await world.lanes.applyReceipt(report(world, { ...about, kind: 'read' }))
@@ -114,7 +114,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('G8: repeats nothing of another connection, and nothing of one that is gone', async () => {
+  it('G8: repeats no message of another connection, and none of a removed one', async () => {
     const { world, about } = await failed(newWorld)
     const other = await addSender(world, { number: '15550001001' })
 
@@ -127,7 +127,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('starts the lane and says in the audit log that it was the channel', async () => {
+  it('starts the lane, and names the channel in the audit log', async () => {
     const { world, sender, about } = await failed(newWorld)
 
     const copy = await world.sendAgain(about)
@@ -139,7 +139,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
     await world.close()
   })
 
-  it('goes on beside what is accepted and sent meanwhile', async () => {
+  it('works while other messages are accepted and sent', async () => {
     const { world, sender, about } = await failed(newWorld)
 
     const [copy, ...accepted] = await Promise.all([
@@ -154,7 +154,7 @@ export function sendingAgainKeepsItsPromises({ it }: Suite, newWorld: NewWorld):
   })
 }
 
-/** A message that the network took and later reported to have failed. */
+/** A message that the network accepted and later reported as failed. */
 async function failed(newWorld: NewWorld, given: { media?: boolean } = {}) {
   const world = await newWorld()
   const sender = await addSender(world)

@@ -18,9 +18,9 @@ import {
 const FIRST = { dataKey: 'sealed', credentials: Buffer.from('credentials') }
 const LASTS_MS = 15_000
 
-/** What every engine promises the sessions of channels. */
+/** What every engine promises about the sessions of channels. */
 export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
-  it('stores a session, changes it, and removes it whole', async () => {
+  it('stores a session, changes it, and removes it completely', async () => {
     const world = await newWorld()
     const { right, sender } = await heldSession(world)
     const all = [keyOf('session', 'a'), keyOf('session', 'b'), keyOf('pre-key', 'a')]
@@ -73,7 +73,7 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('does not replace a session that is stored, whose keys no other data key would open', async () => {
+  it('does not replace a stored session, whose keys no other data key could decrypt', async () => {
     const world = await newWorld()
     const { right } = await heldSession(world)
     await world.sessions.write(right, FIRST)
@@ -85,7 +85,7 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G6: shows a session to the holder of the lane alone, and takes changes of no other', async () => {
+  it('G6: shows a session only to the holder of the lane, and takes changes from no other worker', async () => {
     const world = await newWorld()
     const { right: late, sender } = await heldSession(world)
     await world.sessions.write(late, FIRST)
@@ -105,7 +105,7 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('G12: ends the right to a session when all lanes are held, and the next one is to reset it', async () => {
+  it('G12: ends the right to a session when all lanes are held, and the next holder must reset it', async () => {
     const world = await newWorld()
     const { right, sender } = await heldSession(world)
     await world.sessions.write(right, { ...FIRST, keys: [keyOf('session', 'a'), keyOf('pre-key', 'b')] })
@@ -127,11 +127,11 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
     await world.close()
   })
 
-  it('writes nothing of a change that fails halfway', async () => {
+  it('writes nothing if a change fails halfway', async () => {
     const world = await newWorld()
     const { right } = await heldSession(world)
     await world.sessions.write(right, FIRST)
-    // The tables take no such kind, which is met after the rest was written.
+    // The table refuses this kind, after the rest has been written.
     const wrong = { ...keyOf('session', 'b'), kind: null as unknown as string }
 
     await assert.rejects(
@@ -144,9 +144,9 @@ export function sessionsAreStored({ it }: Suite, newWorld: NewWorld): void {
   })
 }
 
-/** What every engine promises the lanes of connections with a stored session. */
+/** What every engine promises about the lanes of connections with a stored session. */
 export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): void {
-  it('claims a lane for its session alone, and no lane without work and session', async () => {
+  it('claims a lane that has only a session, and no lane without work and session', async () => {
     const world = await newWorld()
     const [sender] = [await idleSession(world), await addSender(world)]
 
@@ -159,7 +159,7 @@ export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): 
     await world.close()
   })
 
-  it('G2: gives the lane of a session to one worker at a time, with another epoch each time', async () => {
+  it('G2: gives the lane of a session to one worker at a time, with a new epoch each time', async () => {
     const world = await newWorld()
     await idleSession(world)
     const [annas] = await claim(world, ANNA)
@@ -173,7 +173,7 @@ export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): 
     await world.close()
   })
 
-  it('claims the lane of a paused connection for its session, and of a removed one to remove it', async () => {
+  it('claims the lane of a paused connection for its session, and that of a removed one to delete the session', async () => {
     const world = await newWorld()
     const { connectionId } = await idleSession(world)
     await world.administration.setConnectionState(connectionId, 'paused', 'test')
@@ -206,9 +206,9 @@ export function lanesWithSessionsAreClaimed({ it }: Suite, newWorld: NewWorld): 
   })
 }
 
-/** What every engine promises of requests of people about sessions. */
+/** What every engine promises about the requests of people about sessions. */
 export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): void {
-  it('claims a lane for a request alone, until the request has ended', async () => {
+  it('claims a lane that has only a request, until the request has ended', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const { of, requests } = requestsOf(world, sender)
@@ -230,7 +230,7 @@ export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('refuses a request while all lanes are held, because no worker would take it up', async () => {
+  it('refuses a request while all lanes are held, because no worker would handle it', async () => {
     const world = await newWorld()
     const { of, requests } = requestsOf(world, await addSender(world))
     await world.administration.holdLanes('the database may have gone back', 'test')
@@ -242,7 +242,7 @@ export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('shows what the worker of the lane reports, and takes nothing of another one, nor after the end', async () => {
+  it('shows reports of the lane’s worker, and takes none from another worker or after the end', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     const { connectionId } = sender
@@ -301,7 +301,7 @@ export function sessionRequestsAreCarried({ it }: Suite, newWorld: NewWorld): vo
     await world.close()
   })
 
-  it('keeps how a session stands, of the worker of the lane alone, and nothing of a removed connection', async () => {
+  it('stores the status of a session from the lane’s worker only, and none for a removed connection', async () => {
     const world = await newWorld()
     const sender = await addSender(world)
     await accept(world, sender)
@@ -333,7 +333,7 @@ function requestsOf(world: StorageWorld, { accountId, connectionId: id }: Sender
   return { of: { accountId, id }, requests: createDeviceSessions(world.store) }
 }
 
-/** A sender with a stored session, whose lane is free and has nothing to send. */
+/** A sender with a stored session, whose lane is free and has no work. */
 async function idleSession(world: StorageWorld): Promise<Sender> {
   const sender = await addSender(world)
   const { connectionId } = sender

@@ -8,7 +8,7 @@ import { SENDABLE } from '../support/sendable.ts'
 import { HandClock } from './hand-clock.ts'
 import type { StorageWorld, WorldOptions } from './storage-world.ts'
 
-/** SQLite on a file of its own, with a second connection to it in the part of another process. */
+/** SQLite on its own file. Administration has a second connection, as in another process. */
 export async function newSqliteWorld({
   maxWaitingPerConnection = 0,
   maxWaitingPerAccount = 0,
@@ -24,7 +24,7 @@ export async function newSqliteWorld({
     onBroken: () => {},
     onError: () => {},
   })
-  // The service does it a few times a second.
+  // The service does this a few times a second.
   clock.whilePassing = () => storage.enterLanes()
   const { database } = storage
   const visitor = openAdministration(path, { create: false, now: () => clock.now() })
@@ -59,7 +59,7 @@ export async function newSqliteWorld({
       return async () => database.exec('pragma max_page_count = 1000000')
     },
     async breakCommits() {
-      // A foreign key that is checked only by the commit: everything before it succeeds.
+      // A foreign key that only the commit checks: everything before it succeeds.
       database.exec(`
         create table broken (account_id text references account (id) deferrable initially deferred);
         create trigger break_commit after insert on message begin insert into broken values ('unknown'); end;`)

@@ -7,7 +7,7 @@ import { ANNA, accept, addSender, attempt, head, holdLane, KEEP, open, stateOf, 
 describe('message storage on SQLite', () => {
   messageStorageKeepsItsPromises({ it }, newSqliteWorld)
 
-  it('G7: shows the deletion of a token by another process from the next turn on, and answers at once', async () => {
+  it('G7: shows the deletion of a token by another process at the next turn, and answers at once', async () => {
     const world = await newSqliteWorld()
     const sender = await addSender(world)
     const before = world.intake.findToken(sender.sha256)
@@ -22,7 +22,7 @@ describe('message storage on SQLite', () => {
     await world.close()
   })
 
-  it('counts no longer among what waits what was cancelled with its connection while it was being handed over', async () => {
+  it('does not count a message as waiting that was cancelled with its connection during an attempt', async () => {
     const world = await newSqliteWorld({ maxWaitingPerAccount: 1 })
     const sender = await addSender(world)
     await accept(world, sender)
@@ -40,7 +40,7 @@ describe('message storage on SQLite', () => {
     await world.close()
   })
 
-  it('counts what a lane drops once, though a person was faster', async () => {
+  it('counts a dropped message once, although a person has cancelled it first', async () => {
     const world = await newSqliteWorld({ maxWaitingPerAccount: 1 })
     const sender = await addSender(world)
     const id = await accept(world, sender)

@@ -28,14 +28,14 @@ import type { HandClock } from './hand-clock.ts'
 export interface StorageWorld {
   readonly intake: Intake
   readonly lanes: Lanes
-  /** ANNA's. */
+  /** The queue of ANNA. */
   readonly mediaQueue: MediaQueue
   readonly notices: Notifications & DeliveryWatch
   readonly watch: Watch
   readonly blocked: BlockedRecipients
   readonly retention: Retention
   readonly sessions: SessionRows
-  /** One more process that dispatches on the same database. Absent where one process serves it alone. */
+  /** One more process that dispatches on the same database. Absent if one process serves it alone. */
   processOf?(worker: WorkerId, spool: SpoolId): DispatchingProcess
   channelState(channel: string): ChannelState
   channelConnections(channel: string): ChannelConnections
@@ -43,40 +43,40 @@ export interface StorageWorld {
   sendAgain(failed: { connectionId: ConnectionId; messageId: MessageId; reason: string }): Promise<MessageId | null>
   /** Another process on the same database. */
   readonly administration: Administration
-  /** The same, as the parts of the console are built upon it. */
+  /** The same, as the parts of the console use it. */
   readonly store: Store
   readonly blockLists: BlockLists
-  /** The day that has begun gets its place where storage keeps days apart. The service does it by itself. */
+  /** Creates the partition of the current day if storage has one for each day. The service does this by itself. */
   openDay(): Promise<void>
-  /** Past everything of ours. Names of tables as both engines have them. */
+  /** Runs SQL without our code, with the names of tables that both engines have. */
   sql(text: string): Promise<readonly Record<string, unknown>[]>
-  /** The audit entries of a message, the first first. */
+  /** The audit entries of a message, the oldest first. */
   auditOf(id: MessageId): Promise<readonly { readonly actor: string; readonly action: string }[]>
   readonly clock: HandClock
-  /** How old it may be what the engine answers without asking the database. 0 means that it is always as of now. */
+  /** How old answers may be that the engine gives without querying the database. 0: they are always current. */
   readonly hintsAgeMs: number
-  /** Nothing more fits on the disk, until the returned function is called. */
+  /** Nothing more fits on the disk until the returned function is called. */
   fillDisk(): Promise<() => Promise<void>>
-  /** The next commit fails in a way that leaves unknown what it wrote. */
+  /** The next commit fails in such a way that it is unknown what it wrote. */
   breakCommits(): Promise<void>
   close(): Promise<void>
 }
 
-/** What one process dispatches with. Its spool decides which files it has. */
+/** What one process uses for dispatching. Its spool decides which files it has. */
 export interface DispatchingProcess {
   readonly lanes: Lanes
   readonly mediaQueue: MediaQueue
 }
 
 export interface WorldOptions {
-  /** 0 means none. */
+  /** 0: no limit. */
   readonly maxWaitingPerConnection?: number
   readonly maxWaitingPerAccount?: number
 }
 
 export type NewWorld = (options?: WorldOptions) => Promise<StorageWorld>
 
-/** What a suite is written down with: of the test runner, or of a collector that runs it elsewhere. */
+/** The functions with which a suite is written: the test runner's, or those of a collector that runs it elsewhere. */
 export interface Suite {
   readonly it: (name: string, prove: () => Promise<void>) => void
 }
@@ -124,7 +124,7 @@ export async function addSender(
   return { accountId: account.id, connectionId, tokenId: token.id, sha256, number }
 }
 
-/** As many more tokens like the one that a sender has. */
+/** Adds as many more tokens like the sender's. */
 export async function multiplyTokens(
   { store: { database } }: StorageWorld,
   { tokenId }: Pick<Sender, 'tokenId'>,
@@ -143,7 +143,7 @@ export async function multiplyTokens(
       .execute()
 }
 
-/** Whether the session of any connection is stored. */
+/** Whether a session of any connection is stored. */
 export async function hasSession({ store }: StorageWorld): Promise<boolean> {
   return (await store.database.selectFrom('channel_session').select('connection_id').executeTakeFirst()) !== undefined
 }
@@ -166,7 +166,7 @@ export async function addConnection(
 export interface GivenMessage {
   readonly text?: string
   readonly media?: boolean
-  /** Where the attachment lies. */
+  /** The URL of the attachment. */
   readonly url?: string
   readonly key?: string
   readonly fingerprint?: string
@@ -206,7 +206,7 @@ export async function accept(world: StorageWorld, sender: Sender, given: GivenMe
   return result.messageId
 }
 
-/** A living worker that holds the lane. */
+/** Makes the worker alive and lets it claim the lane. */
 export async function holdLane(
   world: StorageWorld,
   worker: WorkerId,
@@ -218,7 +218,7 @@ export async function holdLane(
   return lane
 }
 
-/** Returns the living workers. */
+/** Renews the worker's lease. Returns the living workers. */
 export function beat({ lanes }: StorageWorld, worker: WorkerId, forMs = 15_000): Promise<readonly WorkerId[]> {
   return lanes.heartbeat(worker, forMs)
 }
@@ -237,7 +237,7 @@ export async function head({ lanes }: StorageWorld, connectionId: ConnectionId):
   return first
 }
 
-/** A step that does nothing but what is given. */
+/** A step that does only what is given. */
 export function step({ clock }: StorageWorld, lane: ClaimedLane, does: Partial<LaneTransition>): LaneTransition {
   const { connectionId, accountId, epoch } = lane
   return { connectionId, accountId, epoch, at: clock.now(), finish: null, discard: null, start: null, ...does }
@@ -271,7 +271,7 @@ export function settled(world: StorageWorld, message: QueuedMessage): NonNullabl
   return { attempt: attempt(world, message), disposition: AS_PUBLISHED }
 }
 
-/** What the network reports now about a message of this connection, and nothing more of it. */
+/** What the network reports now about a message of this connection, with nothing else. */
 export function report(
   { clock }: Pick<StorageWorld, 'clock'>,
   about: Pick<Receipt, 'connectionId' | 'messageId' | 'kind'> & Partial<Receipt>,

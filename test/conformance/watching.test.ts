@@ -79,7 +79,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     })
   }
 
-  /** Lets time go by with a living worker and a check every quarter of a minute. Returns the alarms that are open then. */
+  /** Lets time pass with a living worker and a check every 15 seconds. Returns the alarms that are open then. */
   async function watchFor(ms: number, each: () => Promise<unknown> = async () => {}): Promise<readonly OpenAlarm[]> {
     const end = world.clock.now() + ms
     while (world.clock.now() < end) {
@@ -115,7 +115,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     return [await holdLane(world, ANNA, sender.connectionId), sender]
   }
 
-  it('G10: finds within a minute a lane whose worker lives and silently does nothing, and says who it is', async () => {
+  it('G10: finds within a minute a lane whose worker lives and silently does nothing, and names the worker', async () => {
     const [, sender] = await laneWith({}, 3)
 
     const alarms = await watchFor(MINUTE_MS)
@@ -132,7 +132,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.equal(command, 'nuncio workers')
   })
 
-  it('finds one that no worker takes, and one whose call does not end, but no call that is within its time', async () => {
+  it('finds a lane that no worker claims, and one whose call does not end, but no call within its time limit', async () => {
     const left = await addSender(world, { number: '15550001001' })
     await accept(world, left)
     const [lane, sender] = await laneWith()
@@ -154,7 +154,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     )
   })
 
-  it('clears it when the lane moves again, and keeps it over a restart without raising it anew', async () => {
+  it('clears the alarm when the lane moves again, and keeps it over a restart without raising it again', async () => {
     const [lane, sender] = await laneWith()
     await watchFor(MINUTE_MS)
 
@@ -170,7 +170,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([cleared, said()], [[], ['alarm.raised lane_stalled', 'alarm.cleared lane_stalled']])
   })
 
-  it('raises nothing for lanes that are busy, paced, quiet or paused, however long it lasts', async () => {
+  it('raises no alarm for lanes that are busy, paced, quiet or paused, however long that lasts', async () => {
     const [busy, busySender] = await laneWith()
     const [paced] = await laneWith({ leastGapMs: MINUTE_MS, timeToLiveMs: DAY_MS }, 3)
     const [quiet] = await laneWith({
@@ -189,7 +189,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([alarms, said()], [[], []])
   })
 
-  it('raises an alarm for a connection that cannot reach its network after two minutes, over its probes, until it works', async () => {
+  it('raises an alarm after two minutes in which a connection cannot reach its network, until it can', async () => {
     const [lane, sender] = await laneWith({}, 2)
     const since = world.clock.now()
     const error = { failures: 3, since, messages: 1, lastSequence: 1 }
@@ -214,7 +214,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     )
   })
 
-  it('raises an alarm for a head that waits too long for a reason of its own', async () => {
+  it('raises an alarm for a head that waits too long for itself', async () => {
     const [lane] = await laneWith()
     const retry = () =>
       waits(lane, { wait: { reason: 'retrying', words: null, until: world.clock.now() + 30 * SECOND_MS } })
@@ -239,7 +239,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     )
   })
 
-  it('measures several lanes at once, each as it stands', async () => {
+  it('measures several lanes at once, each by its own state', async () => {
     const senders = [await addSender(world), await addSender(world), await addSender(world)]
     const newest: (number | null)[] = []
     for (const [at, sender] of senders.entries()) {
@@ -264,7 +264,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.ok(brief?.waiting === 2 || (brief?.waiting === 1 && brief.isMore))
   })
 
-  it('raises an alarm for the hold of all lanes, and blames no lane for it, also after its end', async () => {
+  it('raises an alarm for the hold of all lanes, and none for a lane, also after the hold', async () => {
     await laneWith()
     await world.administration.holdLanes('a restored backup', 'test')
 
@@ -291,7 +291,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([early, late], [[[], []], ['no_worker']])
   })
 
-  it('takes no worker for alive whose heartbeat was written before the clock was set back', async () => {
+  it('ignores a heartbeat from before the clock was set back', async () => {
     await laneWith()
     await world.sql(`update worker set heartbeat_until = ${world.clock.now() + 60 * MINUTE_MS}`)
 
@@ -305,7 +305,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(found, [[], [], ['no_worker']])
   })
 
-  it('raises the severity for a token as its end comes nearer, and for one that is used after it', async () => {
+  it('raises the severity for a token as its expiration comes nearer, and for one that is used after it', async () => {
     const sender = await addSender(world)
     const at = world.clock.now()
 
@@ -316,7 +316,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     await world.lanes.record(
       step(world, lane, { finish: { attempt: attempt(world, message), disposition: AS_PUBLISHED } }),
     )
-    // On PostgreSQL it is noted a moment later.
+    // PostgreSQL stores this a moment later.
     const isNoted = async () => {
       const [token] = await world.watch.readTokens({ from: at, to: at + 40 * DAY_MS })
       return token?.lastUsedAt !== null
@@ -332,7 +332,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(seen, ['', 'token_expiring warning', 'token_expiring critical', ''])
   })
 
-  it('G8: watches the tokens of every account, however many one of them has', async () => {
+  it('G8: watches the tokens of every account, however many one account has', async () => {
     const crowded = await addSender(world)
     const alone = await addSender(world, { number: '15550001009', tokenLastsDays: 31 })
     await multiplyTokens(world, crowded, 5_100)
@@ -389,7 +389,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual([raised, gone], [2, []])
   })
 
-  it('raises an alarm for what an adapter says otherwise than when it was checked, until a check takes it over', async () => {
+  it('raises an alarm if an adapter describes itself differently than when it was checked, until the next check', async () => {
     const sender = await addSender(world)
     const { connectionId } = sender
     const memory = world.channelState('bridge')
@@ -413,7 +413,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     await check(said)
     const taken = await watchFor(15 * SECOND_MS)
     await check(texts)
-    // By then the adapter says again what is stored, so a check changes nothing.
+    // By then the adapter again says what is stored, so a check changes nothing.
     const ends = [await noteCheck(false), await noteCheck(true)]
     const isKeptAnew = await keep()
 
@@ -430,7 +430,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
   })
 
   it.each([true, false])(
-    'reports that a number may write to no new recipients, until that is over; said until when: %s',
+    'reports that a number may not write to new recipients, until that is over; with a known end: %s',
     async (isEndSaid) => {
       const sender = await addSender(world)
       const memory = world.channelState('whatsapp-web')
@@ -450,7 +450,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     },
   )
 
-  it('raises one alarm for each step as a disk fills, and none while it goes to and fro at the limit', async () => {
+  it('raises one alarm for each step as a disk fills, and none while the room varies around a limit', async () => {
     const room = (freeBytes: number): DiskRoom => ({
       host: 'here',
       volume: 'data',
@@ -476,7 +476,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(said(), ['alarm.raised disk_filling', 'alarm.raised disk_filling', 'alarm.cleared disk_filling'])
   })
 
-  it('G11: reports for an hour a time in which nothing could be written, if it was long or cost a caller a request', async () => {
+  it('G11: reports for an hour that nothing could be written, if that lasted long or refused a request', async () => {
     const ended = (lastedMs: number, refused: number) => {
       const until = world.clock.now()
       return { since: until - lastedMs, until, cause: 'The disk is full.', refused }
@@ -498,7 +498,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     assert.deepEqual(later, [])
   })
 
-  it('reports that time as soon as it can be written', async () => {
+  it('reports this as soon as storage can be written again', async () => {
     outages = [{ since: 0, until: 1, cause: 'The disk is full.', refused: 1 }]
     let isFull = true
     const failing: Watch = {
@@ -525,7 +525,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
 })
 
 describe('several processes on PostgreSQL', () => {
-  it('let one of them watch, and another when that one is gone', async () => {
+  it('let one of them watch, and another if that one is gone', async () => {
     const world = await newPostgresWorld()
     const { watch } = world.processOf(BEN, 'another' as SpoolId)
     const turns = async () => [await world.watch.acquireLease(ANNA, 40_000), await watch.acquireLease(BEN, 40_000)]
@@ -547,7 +547,7 @@ describe('several processes on PostgreSQL', () => {
     await world.close()
   })
 
-  it('raise the same alarm once, though two find it at the same moment', async () => {
+  it('raise an alarm once, even if two of them find it at the same moment', async () => {
     const world = await newPostgresWorld()
     const { watch } = world.processOf(BEN, 'another' as SpoolId)
     const finding = {

@@ -5,7 +5,7 @@ import { withClient } from '../support/postgres/postgres-server.ts'
 import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
 import { HandClock } from './hand-clock.ts'
 
-/** Makes our tables. The time of the database is a row that the world's clock writes. */
+/** Creates our tables. The database reads its time from a row that the world's clock writes. */
 export async function prepareForHandClock(url: string): Promise<void> {
   await migrateDatabase({ url, migrateUrl: url })
   await withClient(url, async (client) => {
@@ -18,9 +18,9 @@ export async function prepareForHandClock(url: string): Promise<void> {
   })
 }
 
-/** A database of a world, and who visits it beside the processes: a session past everything of ours, and administration. */
+/** The database of a world, with a session without our code and an administration beside the processes. */
 export class WorldDatabase {
-  /** Of the world that uses it. */
+  /** The clock of the world that uses the database. */
   clock = new HandClock()
   readonly url: string
   readonly chores: Client
@@ -42,7 +42,7 @@ export class WorldDatabase {
     return opened
   }
 
-  /** As it was made. False where that is impossible: something else than rows has changed. */
+  /** Empties the database. False if that is impossible, because more than rows has changed. */
   async empty(): Promise<boolean> {
     try {
       await this.chores.query('rollback; reset all')
@@ -71,7 +71,7 @@ async function prepareToBeEmptied(url: string): Promise<void> {
   await withClient(url, (client) => client.query(EMPTYING))
 }
 
-/** What is there before a test is put aside. Every change of the schema is noted. */
+/** Moves the rows that exist before a test aside, and records every change of the schema. */
 const EMPTYING = `
   create schema emptying;
   create table emptying.row_of (name text primary key, rows jsonb not null);

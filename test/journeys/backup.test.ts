@@ -36,7 +36,7 @@ const SIDES: readonly { name: string; why: string | null; open: () => Promise<Se
   },
 ]
 
-/** A service, where its backups are kept, and a clock that is set by hand. */
+/** A service, a folder for its backups, and a clock that tests set. */
 async function openKept(open: () => Promise<Settings>) {
   const settings = await open()
   const nuncio = await startNuncio({ settings })
@@ -50,7 +50,7 @@ async function stepBack(nuncio: Journey, state: 'paused' | 'active'): Promise<vo
   await nuncio.operator.administration.setConnectionState(id, state, 'test')
 }
 
-/** One that was sent, two that wait, a backup; then one of them is sent, and another is accepted and sent. */
+/** Sends one message and lets two wait, backs up, then sends one of the two and accepts and sends another. */
 async function backUpAndGoOn(nuncio: Journey, settings: Settings, ...args: readonly string[]) {
   const cli = new CliOn(nuncio.dataDir, settings)
   const sent = await nuncio.text(TO, 'sent before')
@@ -100,7 +100,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
         /^it was restored from the backup of 20/,
       )
 
-      // A person takes out what was sent, and lets the rest go.
+      // A person cancels the message that was sent, and releases the rest.
       await back.operator.administration.cancelMessage(first.messageId as never, 'test')
       await back.operator.administration.releaseHold('test')
       for (const { messageId } of [second, fresh]) await back.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
@@ -120,7 +120,7 @@ describe.each(SIDES)('backup and restore on $name', ({ why, open }) => {
 
       vi.setSystemTime(Date.now() + 5_000)
       const held = await cli.json<Restored>('restore', taken.path, '--replace')
-      // Released, it goes on from there, and still knows nothing of what was sent before.
+      // After the release it continues from the backup, and knows nothing of what was sent since.
       await cli.json('hold', '--release')
       vi.setSystemTime(Date.now() + 5_000)
       const said = await cli.run('restore', taken.path, '--replace')

@@ -17,8 +17,8 @@ const POLLING = { timeout: 60_000, interval: 100 }
 const REFUSED_USER = /Kannel refuses the user, the password or the address of the adapter: compare .* sendsms-user\./
 const obstacle = kannelObstacle()
 
-describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obstacle)}`, () => {
-  it('sends a text by the SMSC, and shows it DELIVERED by its delivery report', async () => {
+describe.skipIf(obstacle !== null)(`the whole path to a real Kannel${skipNote(obstacle)}`, () => {
+  it('sends a text through the SMSC, and shows it DELIVERED after its delivery report', async () => {
     const { nuncio, kannel, cli, send } = await openWay()
     await kannel.startAll()
 
@@ -43,7 +43,7 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     assert.deepEqual(kannel.arrived, [`${TO} one`, `${TO} two`])
   })
 
-  it('fails what Kannel does not route, and what it would cut off', async () => {
+  it('fails messages that Kannel does not route or would truncate', async () => {
     const { nuncio, kannel, send } = await openWay()
     await kannel.startAll()
 
@@ -56,7 +56,7 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     assert.deepEqual(kannel.arrived, [`${TO} after`])
   })
 
-  it('fails what the network refuses, gives up on, or reports as failed', async () => {
+  it('fails messages that the network refuses, gives up on, or reports as failed', async () => {
     const network = await HttpNetwork.open()
     onTestFinished(() => network.close())
     const { nuncio, kannel, send } = await openWay({ network })
@@ -87,7 +87,7 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     )
   })
 
-  it('refuses a wrong password and a wrong user in a sentence, and keeps what waits for the right ones', async () => {
+  it('refuses a wrong password and a wrong user with a sentence, and keeps messages waiting for the right ones', async () => {
     const { nuncio, kannel, cli, send, reason } = await openWay()
     await kannel.startAll()
     await kannel.changeUser({ password: 'another1234' })
@@ -124,7 +124,7 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     )
   })
 
-  it('G5: learns by a delivery report what became of a message while Kannel was frozen, and sends it once', async () => {
+  it('G5: learns from a delivery report what became of a message while Kannel was frozen, and sends it once', async () => {
     const { nuncio, kannel, send } = await openWay()
     await kannel.startAll()
     await nuncio.reaches(await send('before'), 'DELIVERED')
@@ -139,7 +139,7 @@ describe.skipIf(obstacle !== null)(`the whole way to a real Kannel${skipNote(obs
     assert.deepEqual(kannel.arrived, [`${TO} before`, `${TO} frozen`, `${TO} after`])
   })
 
-  it('goes on after a crash of Kannel and of the adapter', async () => {
+  it('continues after a crash of Kannel and of the adapter', async () => {
     const { nuncio, kannel, adapter, send } = await openWay()
     await kannel.startAll()
     await nuncio.reaches(await send('one'), 'DELIVERED')
@@ -167,13 +167,13 @@ interface Way {
 }
 
 interface WayParts {
-  /** Whether the adapter asks the status page of Kannel. */
+  /** Whether the adapter polls the status page of Kannel. */
   readonly status?: boolean
-  /** Stands behind Kannel in place of `fakesmsc`. */
+  /** Replaces `fakesmsc` behind Kannel. */
   readonly network?: HttpNetwork | null
 }
 
-/** A service with a connection to an adapter, and Kannel behind it, which is not started. */
+/** A service with a connection to an adapter, in front of a Kannel that is not started yet. */
 async function openWay({ status = true, network = null }: WayParts = {}): Promise<Way> {
   const folder = temporaryFolder()
   const secretFile = join(folder, 'secret')
@@ -194,7 +194,7 @@ async function openWay({ status = true, network = null }: WayParts = {}): Promis
   const settings = { NUNCIO_PORT: String(await findFreePort()), NUNCIO_BRIDGE_ORIGINS: adapter.origin }
   const nuncio = await startNuncio({ settings })
   const cli = new CliOn(nuncio.dataDir, settings)
-  // A connection is added only while its gateway is ready.
+  // The adapter must see Kannel ready when the connection is added.
   await kannel.startAll()
   const set = [`url=${adapter.origin}`, `secret=@${secretFile}`, 'send_timeout=5s', 'evidence_wait=20s']
   await cli.json('connection', 'add', NUMBER, '--channel', 'bridge', ...set.flatMap((pair) => ['--set', pair]))
@@ -216,7 +216,7 @@ async function openWay({ status = true, network = null }: WayParts = {}): Promis
   }
 }
 
-/** What a check of the connection says of it. */
+/** What a check of the connection reports under this name. */
 async function factOf(cli: CliOn, wanted: string): Promise<string | undefined> {
   const { facts } = await cli.json<{ facts: { label: string; value: string }[] }>('connection', 'check', NUMBER)
   return facts.find(({ label }) => label === wanted)?.value

@@ -9,7 +9,7 @@ import { skipNote } from '../support/black-box/skip-note.ts'
 import { CliOn } from '../support/journey/cli-on.ts'
 import { LIBRARY_FOLDER, whyNoLibrary } from '../support/whatsapp-web/library.ts'
 
-// What the bootstrap of the tests could not install, a command cannot either.
+// If the set-up of the tests could not install it, a command cannot either.
 const REASON = whyNoLibrary()
 
 let dataDir: string
@@ -20,7 +20,7 @@ beforeEach(() => {
 })
 
 describe.skipIf(REASON)(`the packages of a channel${skipNote(REASON)}`, () => {
-  it('are installed by npm into the data folder, by the program as it is built', () => {
+  it('are installed by the built program into the data folder, with npm', () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [nuncioMain, 'channel', 'install', 'whatsapp-web', '--yes'],
@@ -32,7 +32,7 @@ describe.skipIf(REASON)(`the packages of a channel${skipNote(REASON)}`, () => {
     assert.deepEqual(readdirSync(join(dataDir, 'extras')), ['whatsapp-web'])
   })
 
-  it('are not installed without a network: one sentence, and nothing is left behind', () => {
+  it('are not installed without a network: there is one sentence, and nothing is left behind', () => {
     const env = {
       ...process.env,
       NUNCIO_DATA_DIR: dataDir,
@@ -54,7 +54,7 @@ describe.skipIf(REASON)(`the packages of a channel${skipNote(REASON)}`, () => {
     assert.deepEqual(readdirSync(join(dataDir, 'extras')), [])
   })
 
-  it('are copied from a folder in which they were installed, without npm', async () => {
+  it('are copied without npm from a folder in which they were installed', async () => {
     const cli = new CliOn(dataDir)
     const installed = await cli.run('channel', 'install', 'whatsapp-web', '--offline', LIBRARY_FOLDER, '--yes')
     const listed = await cli.run('channel', 'list')

@@ -21,9 +21,9 @@ interface ConnectionService {
   readonly nuncio: Journey
   readonly cli: CliOn
   readonly simulator: Simulator
-  /** Every line that the service has written to its log. */
+  /** Every line of the service's log. */
   readonly log: readonly string[]
-  /** What the command line has said so far. */
+  /** What the command line has printed so far. */
   said(): string
   add(number: string, phoneNumberId: string, change?: Readonly<Record<string, string>>): Promise<Added>
 }
@@ -87,7 +87,7 @@ function send({ nuncio }: ConnectionService, from: string, text: string) {
 }
 
 describe.each(ENGINES)('connecting a number of a network, on $name', (engine) => {
-  it('sends from it at once, and what the network reports comes back', async () => {
+  it('lets it send at once, and the reports of the network arrive', async () => {
     const world = await open(engine)
     const { callbackUrl } = await world.add(NUMBER, '1001')
     world.simulator.deliverCallbacks({ url: callbackUrl })
@@ -101,7 +101,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     )
   })
 
-  it('stores nothing that was not proven', async () => {
+  it('stores nothing that was not verified', async () => {
     const world = await open(engine)
     const refusals = [
       await world.add(NUMBER, '1001', { access_token: 'EAAG0000000000anotherToken' }),
@@ -124,7 +124,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     assert.ok(connections.every(({ channel }) => channel !== 'whatsapp-cloud'))
   })
 
-  it('G8: gives a number at the network to one connection of the installation, also of two at once', async () => {
+  it('G8: gives a number of the network to one connection of the installation, even if two are added at once', async () => {
     const world = await open(engine)
     await world.cli.run('account', 'create', 'Acme')
     await world.cli.run('account', 'create', 'Others')
@@ -139,14 +139,14 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     )
     for (const refused of [loser, again]) {
       assert.match(refused?.stderr ?? '', /\(network_key_taken\)\n$/)
-      // The sentence is the same for every owner, and contains no name.
+      // The sentence is the same for every owner, and contains no names.
       assert.doesNotMatch(refused?.stderr ?? '', /Acme|Others|con_/)
     }
     const rows = await readRows(world.nuncio, `select count(*) as n from connection where network_key = '1001'`)
     assert.equal(Number(rows[0]?.['n']), 1)
   })
 
-  it('shares one address for callbacks between the numbers of an app, also when they are added at once', async () => {
+  it('uses one callback URL for the numbers of an app, even if they are added at once', async () => {
     const world = await open(engine)
     const added = await Promise.all([world.add(NUMBER, '1001'), world.add(OTHER_NUMBER, '1002')])
     const [url, otherUrl] = added.map(({ callbackUrl }) => callbackUrl)
@@ -159,7 +159,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     }
   })
 
-  it('takes a new app secret for all numbers of the app, and knows callbacks by it from then on', async () => {
+  it('takes a new app secret for all numbers of the app, and verifies callbacks with it from then on', async () => {
     const world = await open(engine)
     const { callbackUrl } = await world.add(NUMBER, '1001')
     await world.add(OTHER_NUMBER, '1002')
@@ -176,7 +176,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
       await world.nuncio.reaches((await send(world, from, 'after')).messageId, 'READ')
   })
 
-  it('forgets the secrets with the connection, and gives the number free', async () => {
+  it('deletes the secrets with the connection, and frees the number', async () => {
     const world = await open(engine)
     await world.add(NUMBER, '1001')
     assert.match(JSON.stringify(await readRows(world.nuncio, 'select channel_settings from connection')), /v1\.k/)
@@ -190,12 +190,12 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
     assert.equal((await world.add(NUMBER, '1001')).code, 0)
   })
 
-  it('leaves no secret in the database, the log, or anything that is said', async () => {
+  it('leaves no secret in the database, the log, or any output', async () => {
     const world = await open(engine)
     const { callbackUrl } = await world.add(NUMBER, '1001')
     world.simulator.deliverCallbacks({ url: callbackUrl })
     await world.nuncio.reaches((await send(world, NUMBER, 'Hello')).messageId, 'READ')
-    // A secret that is wrong at the moment of sending is when words of the network are kept.
+    // Words of the network are stored when a secret is wrong at the time of sending.
     for (const id of ['1001', '1002']) world.simulator.changeNumber(id, { accessToken: 'EAAG0000000000anotherToken' })
     const { messageId } = await send(world, NUMBER, 'Hello again')
     await vi.waitFor(async () => assert.notEqual((await world.nuncio.timeline(messageId)).laneWait, null), 30_000)
@@ -212,7 +212,7 @@ describe.each(ENGINES)('connecting a number of a network, on $name', (engine) =>
       assert.ok(text.length > 100, `${where} holds nothing to scan`)
       for (const secret of SECRETS) assert.ok(!text.includes(secret), `a secret in ${where}`)
     }
-    // So that the scan above covers where secrets lie.
+    // Shows that the search above covers the place where secrets are stored.
     assert.match(everything.database, /v1\.k/)
   })
 })

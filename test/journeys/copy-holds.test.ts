@@ -12,7 +12,7 @@ const TO = '15551234567'
 
 const home = new NewHome()
 
-describe('moving from SQLite what may have been sent already', () => {
+describe('moving messages from SQLite that may have been sent already', () => {
   it.each([
     ['put back', (dataDir: string) => join(dataDir, 'nuncio.db')],
     ['somewhere else, such as in a backup', (dataDir: string) => join(dataDir, 'elsewhere', 'nuncio.db')],
@@ -42,7 +42,7 @@ describe('moving from SQLite what may have been sent already', () => {
     assert.match((await there.timeline(messageId)).laneWait?.words ?? '', /older state/)
   })
 
-  it('G12: holds the second of two copies, because the first may have been served', async () => {
+  it('G12: holds the lanes of a second copy, because a service may have used the first', async () => {
     const nuncio = await startNuncio()
     await nuncio.stop()
     const second = await openTestDatabase()
@@ -62,7 +62,7 @@ describe('moving from SQLite what may have been sent already', () => {
     }
   })
 
-  it('G12: doubts in the old one what was open: in the new one others may have followed it', async () => {
+  it('G12: treats open attempts of the old database as unknown, because the new one may have made others', async () => {
     const nuncio = await startNuncio()
     await nuncio.text(TO, 'delivered')
     await nuncio.stop()

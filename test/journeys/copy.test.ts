@@ -24,7 +24,7 @@ async function isEmpty(): Promise<boolean> {
   return row?.['rows'] === '0'
 }
 
-/** A little of everything: ended well and badly, unconfirmed, waiting, repeated, refused, with and without attachments. */
+/** Creates messages in every state: delivered, failed, unconfirmed, waiting, repeated, refused, with and without attachments. */
 async function liveALittle(nuncio: Journey): Promise<{ waiting: string; once: string }> {
   const { administration } = nuncio.operator
   const host = await serveFiles({ '/a.png': { body: tinyPng(), type: 'image/png' } })
@@ -56,13 +56,13 @@ async function liveALittle(nuncio: Journey): Promise<{ waiting: string; once: st
   return { waiting: waiting.messageId, once: once.messageId }
 }
 
-/** What only accidents leave behind, and what only other channels do. */
+/** Adds rows that only accidents or other channels leave. */
 function leaveTraces(dataDir: string): void {
   const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
   sqlite.exec(`update connection set network_key = '106540352242922', callback_app = 'app'`)
-  // A body that was refused may hold what PostgreSQL cannot keep.
+  // The body of a refused request may hold what PostgreSQL cannot store.
   sqlite.prepare('update request set body = ? where status >= 400').run('as it came: \0')
-  // A worker has died while it handed over the first message of the lane, as it had once before.
+  // A worker has died while it sent the first message of the lane, for the second time.
   sqlite.exec(
     `insert into open_attempt (connection_id, message_sequence, number, epoch, started_at, crashes)
        select connection_id, min(sequence), 2, 7, 1700000000000, 1 from message where state = 'QUEUED' group by connection_id;
@@ -98,7 +98,7 @@ function leaveTraces(dataDir: string): void {
   sqlite.close()
 }
 
-/** Everything that people can see, as programs get it. */
+/** Everything that people can see, as JSON for programs. */
 async function readAll(cli: CliOn): Promise<Record<string, unknown>> {
   const seen: Record<string, unknown> = {}
   for (const command of [
@@ -121,7 +121,7 @@ async function readAll(cli: CliOn): Promise<Record<string, unknown>> {
 }
 
 describe('moving from SQLite to PostgreSQL', () => {
-  it('takes everything along, and goes on where it was', async () => {
+  it('takes everything along, and continues from there', async () => {
     const nuncio = await startNuncio({ settings: LOOPBACK })
     const { waiting, once } = await liveALittle(nuncio)
     await nuncio.stop()
@@ -154,12 +154,12 @@ describe('moving from SQLite to PostgreSQL', () => {
 
     assert.equal(repeated.messageId, once)
     assert.deepEqual(link, { networkKey: '106540352242922', callbackApp: 'app' })
-    // Whether the dead one has sent it is unknown: that is found out first, and reported.
+    // It is unknown whether the dead worker has sent it. Nuncio first asks for evidence, and shows that.
     const timeline = await there.reaches(waiting, 'PUBLISHED', 'UNCONFIRMED')
     assert.ok(timeline.timeline.some(({ kind }) => kind === 'attempt-unknown'))
   })
 
-  it('G5: leaves the old one held, so that nothing that waits is sent twice', async () => {
+  it('G5: leaves the old database held, so that no waiting message is sent twice', async () => {
     const nuncio = await startNuncio()
     const { id } = await nuncio.operator.administration.findConnection(SENDER, null)
     await nuncio.operator.administration.setConnectionState(id, 'paused', 'test')
@@ -180,7 +180,7 @@ describe('moving from SQLite to PostgreSQL', () => {
     })
   })
 
-  it('lets nothing young go by partition, also where the tables were made long ago', async () => {
+  it('drops no partition with young messages, even if the tables were created long ago', async () => {
     const nuncio = await startNuncio()
     const { messageId } = await nuncio.text(TO, 'delivered')
     await nuncio.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
@@ -200,7 +200,7 @@ describe('moving from SQLite to PostgreSQL', () => {
     assert.deepEqual([starts, bases], [true, true])
   })
 
-  it('gives no number of the audit log or the inbox a second time', async () => {
+  it('assigns no number of the audit log or the inbox twice', async () => {
     const nuncio = await startNuncio()
     const { messageId } = await nuncio.text(TO, 'delivered')
     await nuncio.reaches(messageId, 'PUBLISHED')
@@ -223,7 +223,7 @@ describe('moving from SQLite to PostgreSQL', () => {
   })
 })
 
-describe('moving that is refused', () => {
+describe('moving is refused', () => {
   async function stopped(): Promise<string> {
     const nuncio = await startNuncio()
     for (const text of ['a', 'b', 'c']) await nuncio.text(TO, text)
@@ -237,13 +237,13 @@ describe('moving that is refused', () => {
     return stderr
   }
 
-  it('while the old one is served', async () => {
+  it('while a service uses the old database', async () => {
     const nuncio = await startNuncio()
 
     assert.match(await refusalOf(nuncio.dataDir), /\(database_in_use\)/)
   })
 
-  it('when the new one holds something already, such as a copy', async () => {
+  it('if the new database is not empty, for example after an earlier copy', async () => {
     const dataDir = await stopped()
 
     await new CliOn(dataDir, home.settings).json('copy')
@@ -251,7 +251,7 @@ describe('moving that is refused', () => {
     assert.match(await refusalOf(dataDir), /holds an installation already.*\(database_not_empty\)/)
   })
 
-  it('when newer code has worked in the old one: this one would leave out what it does not know', async () => {
+  it('if newer code has used the old database, because this version would leave out what it does not know', async () => {
     const dataDir = await stopped()
     const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
     sqlite.exec(`insert into migration (number, name, breaking) values (9000, 'more', 0); pragma user_version = 9000`)
@@ -262,7 +262,7 @@ describe('moving that is refused', () => {
     assert.ok(await isEmpty())
   })
 
-  it('while the new one is served', async () => {
+  it('while a service uses the new database', async () => {
     const dataDir = await stopped()
     await migrateDatabase({ url: home.url, migrateUrl: home.url })
     await home.query(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 10000)`)
@@ -270,7 +270,7 @@ describe('moving that is refused', () => {
     assert.match(await refusalOf(dataDir), /\(database_in_use\)/)
   })
 
-  it('but not for a process whose heartbeat was written before the clock was set back', async () => {
+  it('but not because of a heartbeat from before the clock was set back', async () => {
     const dataDir = await stopped()
     await migrateDatabase({ url: home.url, migrateUrl: home.url })
     await home.query(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 3600000)`)
@@ -312,7 +312,7 @@ describe('moving that is refused', () => {
     assert.deepEqual([await isEmpty(), isHeld.held], [true, false])
   })
 
-  it('when the new one does not take it in the end, and the old one goes on', async () => {
+  it('if the new database fails to commit, and the old one stays usable', async () => {
     const dataDir = await stopped()
     const sqlite = new DatabaseSync(join(dataDir, 'nuncio.db'))
     onTestFinished(() => sqlite.close())
@@ -333,14 +333,14 @@ describe('moving that is refused', () => {
     assert.equal(sqlite.prepare('select possibly_superseded_sequence as it from open_attempt').get()?.['it'], null)
   })
 
-  it('when it is unknown whether the new one took it: then the old one stays held', async () => {
+  it('if it is unknown whether the new database has committed, and the old one stays held', async () => {
     const dataDir = await stopped()
     const proxy = await TcpProxy.open(Number(new URL(home.url).port))
     const url = new URL(home.url)
     url.port = String(proxy.port)
     await migrateDatabase({ url: home.url, migrateUrl: home.url })
     const cut = cutAt('COMMIT')
-    // Not at the transactions in which it is migrated.
+    // Does not cut the transactions of the migrations.
     proxy.onServerData = (chunk, connection) =>
       connection === proxy.connections && isCopying ? cut(chunk, connection) : 'forward'
     let isCopying = false
@@ -357,7 +357,7 @@ describe('moving that is refused', () => {
     assert.deepEqual([await isEmpty(), isHeld.held], [false, true])
   })
 
-  it('leaves nothing when it is killed half-way, and works the next time', async () => {
+  it('leaves nothing behind if it is killed half-way, and works the next time', async () => {
     const dataDir = await stopped()
     await migrateDatabase({ url: home.url, migrateUrl: home.url })
     const holder = new Client({ connectionString: home.url })

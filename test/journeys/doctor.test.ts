@@ -17,12 +17,12 @@ function of(answer: Answer, check: string): readonly Finding[] {
   return answer.findings.filter((finding) => finding.check === check)
 }
 
-/** What people see, and what else a check must not change. */
+/** Counts of what a check must not change, whether people see it or not. */
 const COUNTED = `select (select count(*) from audit) as audits, (select count(*) from account) as accounts,
   (select count(*) from worker) as workers, (select count(*) from migration) as migrations`
 
 describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
-  it('finds a running service well, and changes nothing', async () => {
+  it('finds no fault in a running service, and changes nothing', async () => {
     const journey = await start()
     const settings = settingsAt(journey)
     const before = await readRows(journey, COUNTED)
@@ -43,7 +43,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
     assert.deepEqual(readdirSync(journey.dataDir).toSorted(), files)
   })
 
-  it('checks data that no service uses, and a hold', async () => {
+  it('checks data without a service, and reports a hold', async () => {
     const journey = await start()
     const settings = settingsAt(journey)
     const cli = new CliOn(journey.dataDir, settings)
@@ -57,7 +57,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
     assert.equal(answer.status, 'warning')
   })
 
-  it('says what a start would make where there is nothing yet, and makes nothing', async () => {
+  it('says what a first start would create, and creates nothing', async () => {
     const dataDir = join(temporaryFolder(), 'data')
     const cli = new CliOn(dataDir, { ...(await openSettings()), NUNCIO_PORT: '0' })
 
@@ -70,7 +70,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
 })
 
 describe('doctor', () => {
-  it('reports every wrong setting and checks what it can all the same', async () => {
+  it('reports every wrong setting and still checks what it can', async () => {
     const cli = new CliOn(temporaryFolder(), { NUNCIO_PORT: 'http', NUNCIO_PROT: '8080' })
 
     const { code, stdout } = await cli.run('doctor', '--offline')
@@ -87,7 +87,7 @@ describe('doctor', () => {
     const other = await startNuncio()
     const { port } = new URL(other.url)
     const cli = new CliOn(temporaryFolder(), { NUNCIO_PORT: port })
-    // It is a Nuncio, but holds other data; only its pages show that, so it is taken for ours.
+    // It is another Nuncio on other data. Only its pages would show that, so it counts as ours.
     const ours = await cli.json<Answer>('doctor', '--offline')
     assert.match(of(ours, 'service')[0]?.sentence ?? '', /runs/)
 
@@ -104,7 +104,7 @@ describe('doctor', () => {
     assert.match(stdout, /PROBLEM service +Another program answers/)
   })
 
-  it('finds a damaged database and a key ring that is gone', async () => {
+  it('finds a damaged database and a missing key ring', async () => {
     const journey = await startNuncio()
     const settings = settingsAt(journey)
     await journey.stop()
@@ -127,7 +127,7 @@ describe('doctor', () => {
   })
 })
 
-/** With the port at which the service is searched. */
+/** The settings with the port at which doctor looks for the service. */
 function settingsAt(journey: Awaited<ReturnType<typeof startNuncio>>): Record<string, string> {
   return { NUNCIO_PORT: new URL(journey.url).port, ...settingsOf(journey) }
 }

@@ -4,7 +4,7 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { ENGINES } from '../support/journey/engines.ts'
 import { type Journey, SENDER } from '../support/journey/start-nuncio.ts'
 
-/** A sum over all lines of a metric whose labels hold this text. */
+/** The sum over all lines of a metric whose labels contain this text. */
 async function read({ url }: Journey, name: string, labels = ''): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   return text
@@ -37,7 +37,7 @@ describe.each(ENGINES)('the metrics on $name', ({ start, name }) => {
 
     const isShown = async () => (await read(nuncio, 'nuncio_connections_paused')) === 1
     assert.equal(connection!.number, SENDER)
-    // PostgreSQL is asked for it every fifteen seconds.
+    // On PostgreSQL this metric is queried every fifteen seconds.
     await waitUntil('the paused connection is shown', isShown, { deadlineMs: 25_000 })
   })
 })

@@ -46,7 +46,7 @@ describe.each(ENGINES)('after a noisy run on $name', ({ start }) => {
       const { level, time, msg } = JSON.parse(line) as Record<string, unknown>
       assert.deepEqual([typeof level, typeof time, typeof msg], ['number', 'string', 'string'], line)
     }
-    // It was noisy enough, and ids are there.
+    // Shows that the run was noisy enough, and that ids are logged.
     const events = new Set(lines.map((line) => (JSON.parse(line) as { msg: string }).msg))
     for (const event of ['attempt.finished', 'media.fetched', 'media.failed']) assert.ok(events.has(event), event)
     assert.ok(messageIds.every((id) => lines.some((line) => line.includes(id))))
@@ -55,7 +55,7 @@ describe.each(ENGINES)('after a noisy run on $name', ({ start }) => {
   })
 })
 
-/** Every kind of request that a caller may send, good and bad. Returns the ids of messages that came to an attempt. */
+/** Sends every kind of request that a caller may send, good and bad. Returns the ids of messages that had an attempt. */
 async function makeNoise(nuncio: Journey, host: string): Promise<readonly string[]> {
   const headers = { 'user-agent': AGENT, 'x-forwarded-for': FORWARDED }
   const image = (url: string) => ({
@@ -105,7 +105,7 @@ async function sendRaw(url: string, bytes: string): Promise<void> {
   await readText(socket).catch(() => '')
 }
 
-/** Label values that stand in no list. */
+/** The label values that are in no known list. */
 function strangeLabels(metrics: string): readonly string[] {
   const table: Readonly<Record<string, MetricDefinition>> = METRICS
   return metrics.split('\n').filter((line) => {

@@ -12,7 +12,7 @@ const OLD_SINCE_MS = 3_600_000
 const TOO_OLD = '30m'
 
 describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
-  it('is asked about, and goes out without what is too old', async () => {
+  it('needs a confirmation, and is sent without the messages that are too old', async () => {
     const journey = await start()
     const cli = new CliOn(journey.dataDir, settingsOf(journey))
     const { old, young } = await pileUp(journey, cli)
@@ -30,7 +30,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     )
   })
 
-  it('is confirmed also where all of it is too old, and the lane has nothing to ask about any more', async () => {
+  it('can be confirmed even if all of it is too old, and the lane then needs no confirmation', async () => {
     const journey = await start()
     const cli = new CliOn(journey.dataDir, settingsOf(journey))
     const { old } = await pileUp(journey, cli)
@@ -43,7 +43,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
     assert.deepEqual(await journey.inbox(), [])
   })
 
-  it('goes out whole where nothing is said of its age, and is confirmed once', async () => {
+  it('is sent completely if no age is given, and needs one confirmation', async () => {
     const journey = await start()
     const cli = new CliOn(journey.dataDir, settingsOf(journey))
     const { old, young } = await pileUp(journey, cli)
@@ -59,7 +59,7 @@ describe.each(ENGINES)('an old backlog on $name', ({ start }) => {
   })
 })
 
-/** Two that are old and one that is not, on a lane that stood still and asks. */
+/** Two old messages and a new one, on a lane that stood still and now needs a confirmation. */
 async function pileUp(journey: Journey, cli: CliOn) {
   const { administration } = journey.operator
   const { id } = await administration.findConnection(SENDER, null)
@@ -77,7 +77,7 @@ async function pileUp(journey: Journey, cli: CliOn) {
   return { old, young }
 }
 
-/** As if what waits had been accepted an hour ago. */
+/** Dates the waiting messages back by an hour. */
 async function makeOld({ database }: Journey): Promise<void> {
   const stranger = await openStranger(database)
   const table = database.engine === 'postgres' ? 'queued' : 'message'

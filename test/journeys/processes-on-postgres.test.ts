@@ -11,7 +11,7 @@ import { waitUntil } from '../support/black-box/wait-until.ts'
 import { postTo } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase, type TestDatabase } from '../support/postgres/test-database.ts'
 
-// So many that chance gives both processes some of them.
+// Enough that each process gets some of them by chance.
 const NUMBERS = Array.from({ length: 16 }, (_, index) => String(15_550_003_000 + index))
 const RECIPIENTS = Array.from({ length: 6 }, (_, index) => String(15_551_230_000 + index))
 const DEADLINE = { deadlineMs: 30_000, everyMs: 50 }
@@ -73,7 +73,7 @@ function sendText(token: string, { from = NUMBERS[0], to = RECIPIENTS[0] } = {},
   return postTo(service.url, token, { body: { from, to, message: { type: 'message', message: 'Hello' } }, headers })
 }
 
-/** One number after the other to each of its recipients, all numbers beside each other. */
+/** Each number sends to its recipients one after another; the numbers send in parallel. */
 async function sendToAll(token: string): Promise<number[]> {
   const statuses = NUMBERS.map(async (from) => {
     const own: number[] = []
@@ -90,7 +90,7 @@ interface Call {
   readonly process: string
 }
 
-/** Sends again and again, as a program does that has not heard yet, each time on a connection of its own. */
+/** Sends again and again on new connections, like a program that does not know of the change yet. */
 async function callUntil(isOver: () => boolean, token: string, calls: Call[]): Promise<void> {
   while (!isOver()) {
     const sentAt = performance.now()
@@ -103,7 +103,7 @@ function countProcesses(calls: readonly Call[], wanted: number): number {
   return new Set(calls.flatMap(({ status, process }) => (status === wanted ? [process] : []))).size
 }
 
-/** How many messages a recipient has got. */
+/** How many messages a recipient has received. */
 async function countHeard(recipient: string): Promise<number> {
   const inbox = await cli.json<{ to: string }[]>('sandbox', 'inbox', '--limit', '1000')
   return inbox.filter(({ to }) => to === recipient).length
@@ -111,12 +111,12 @@ async function countHeard(recipient: string): Promise<number> {
 
 const COMMAND = /^curl (?:.*\\\n)+.*'$/m
 
-// One after the other, as a person does in a day.
+// These tests build on each other, like the steps of a person.
 describe('nuncio serve --processes 2 on PostgreSQL', () => {
   it('prints its banner once on the first day, with a command that works', async () => {
     const greeting = await waitUntil(
       'it prints its banner',
-      // All of it: its last line may come a moment after the others.
+      // Waits for the whole banner: its last line may come a moment later.
       async () => COMMAND.test(service.log) && service.log,
       DEADLINE,
     )
@@ -148,12 +148,12 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     assert.ok(!workers.some(({ pid }) => pid === service.pid), 'the parent dispatches too')
   })
 
-  it('G7: refuses a deleted token in both processes from the moment on that the command has returned', async () => {
+  it('G7: refuses a deleted token in both processes as soon as the command has returned', async () => {
     const token = await createToken('leaked')
     let isOver = false
     const calls: Call[] = []
     const calling = Promise.all(Array.from({ length: 6 }, () => callUntil(() => isOver, token, calls)))
-    // Either process has seen it, and knows it from memory.
+    // Both processes have used the token, and have it in their caches.
     await waitUntil('both accept it', async () => countProcesses(calls, 200) === 2, DEADLINE)
 
     await cli.json('token', 'delete', 'leaked')
@@ -170,7 +170,7 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     assert.deepEqual(new Set(callsAfter().map(({ status }) => status)), new Set([401]))
   })
 
-  it('G13: does not write to a recipient who has asked to stop, whichever process holds the lane', async () => {
+  it('G13: sends nothing to a blocked recipient, whichever process holds the lane', async () => {
     const token = await createToken('late')
     const [asked = ''] = RECIPIENTS
     await waitUntil('what was sent before has ended', async () => (await countWaiting()) === 0, DEADLINE)
@@ -189,11 +189,11 @@ describe('nuncio serve --processes 2 on PostgreSQL', () => {
     assert.equal(await countHeard(asked), heardBefore)
   })
 
-  it('says that nothing is held', async () => {
+  it('reports that no lane is held', async () => {
     assert.deepEqual(await cli.run('hold'), { code: 0, stdout: 'The lanes are not held.\n', stderr: '' })
   })
 
-  it('ends in order at a signal, and is not listed as alive any more', async () => {
+  it('stops in order at a signal, and is no longer listed as alive', async () => {
     service.signal('SIGTERM')
 
     assert.deepEqual(await service.ended(40_000), { code: 0, signal: null })

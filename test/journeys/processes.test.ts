@@ -13,7 +13,7 @@ function only<Item>(items: readonly Item[]): Item {
   return item
 }
 
-/** What comes back; null when it is turned away. */
+/** The answer; null if the connection is reset. */
 function askForHealth(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.on('error', () => {})
@@ -24,7 +24,7 @@ function askForHealth(socket: Socket): Promise<string | null> {
 }
 
 describe('several processes on one machine', () => {
-  it('share one port, print one banner, say in their log which one they are, and end in order', async () => {
+  it('share one port, print one banner, name themselves in the log, and stop in order', async () => {
     const group = new StubGroup({ processes: 3 })
 
     const url = await group.serves()
@@ -42,12 +42,12 @@ describe('several processes on one machine', () => {
     assert.equal('process' in parents, false)
   })
 
-  it('turn away the connections that all of them together have no room for', async () => {
+  it('reset connections beyond the room of all of them together', async () => {
     const group = new StubGroup({})
     const url = new URL(await group.serves())
 
     const sockets = Array.from({ length: 11 }, () => connect(Number(url.port), url.hostname))
-    // Each is either turned away or heard; none is kept waiting for room.
+    // Each connection is either answered or reset; none has to wait for room.
     const answers = await Promise.all(sockets.map(askForHealth))
     for (const socket of sockets) socket.destroy()
 
@@ -56,7 +56,7 @@ describe('several processes on one machine', () => {
     assert.deepEqual(new Set(heard.map((answer) => answer.slice(0, 15))), new Set(['HTTP/1.1 200 OK']))
   })
 
-  it('show the metrics of all, whichever is asked', async () => {
+  it('show the metrics of all, whichever one answers', async () => {
     const group = new StubGroup({ processes: 3 })
     const url = await group.serves()
 
@@ -77,7 +77,7 @@ describe('several processes on one machine', () => {
       )
   })
 
-  it('start one that was killed again at once, on the same port and under the same number', async () => {
+  it('restart a killed one at once, on the same port and under the same number', async () => {
     const group = new StubGroup({})
     const url = await group.serves()
     const victim = group.said('stub.starts')[0]
@@ -92,7 +92,7 @@ describe('several processes on one machine', () => {
     assert.ok(isRunning(group.parent.pid ?? 0))
   })
 
-  it('end at a Ctrl+C that reaches all of them as if it had reached the parent alone', async () => {
+  it('stop at a Ctrl+C that reaches all of them as if only the parent had received it', async () => {
     const group = new StubGroup({})
     await group.serves()
 
@@ -154,7 +154,7 @@ describe('several processes on one machine', () => {
     await group.serves()
 
     group.signal('SIGKILL')
-    // Not before the last of them has closed its output.
+    // The parent waits until the last of them has closed its output.
     await group.ended()
 
     assert.equal(group.said('stub.stopped').length, 2)
@@ -162,7 +162,7 @@ describe('several processes on one machine', () => {
     assert.deepEqual(new Set(heard), new Set([1, 2]))
   })
 
-  it('start another in the place of one that alone got a signal to end', async () => {
+  it('replace one that alone received a signal to stop', async () => {
     const group = new StubGroup({})
     await group.serves()
     const [first = 0] = group.pids

@@ -9,7 +9,7 @@ import { ENGINES, readRows } from '../support/journey/engines.ts'
 import { type Journey, postTo, type Reply, SENDER } from '../support/journey/start-nuncio.ts'
 
 const REQUESTS = 60
-// Without a recipient, so it is refused. Of one megabyte an hour some sixteen of them are kept.
+// Refused because it has no recipient. One megabyte an hour has room for about sixteen of them.
 const REFUSED = { from: SENDER, message: { type: 'message', message: 'x'.repeat(63_000) } }
 
 interface Row {
@@ -29,7 +29,7 @@ async function sendTenAtATime(send: () => Promise<Reply>): Promise<Reply[]> {
   return replies
 }
 
-/** As the console shows it: what was refused within the last hour. */
+/** The requests refused within the last hour, as the console shows them. */
 async function refusedInOverview({ dataDir, database }: Journey, accountId: AccountId): Promise<number> {
   const opened = await openConsoleStore({ dataDir, database } as Settings, {
     now: () => Date.now(),
@@ -68,7 +68,7 @@ async function addAccount({ operator }: Journey): Promise<{ readonly id: Account
 }
 
 describe.each(ENGINES)('an account that is refused without end, on $name', ({ start }) => {
-  it('G8 G10: is kept one by one up to its share of the disk, and the rest as a number, which is right', async () => {
+  it('G8 G10: has its requests logged one by one up to its share of the disk, and the rest as a correct count', async () => {
     const nuncio = await start({ settings: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '1' } })
     const account = await firstAccount(nuncio)
 
@@ -80,20 +80,20 @@ describe.each(ENGINES)('an account that is refused without end, on $name', ({ st
     assert.ok(replies.every(({ body }) => body.data.errors?.[0]?.field === 'to'))
     assert.equal(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size, REQUESTS)
     await nuncio.stop()
-    // A repeat is no refusal: it has its row as before.
+    // A repeat is not refused, so it has its own row as before.
     assert.deepEqual([...new Set(repeats.map(({ status, messageId }) => `${status} ${messageId}`))].length, 1)
     const rows = await rowsOf(nuncio, account)
     const single = rows.filter(({ body }) => body?.includes('xxx'))
     assert.ok(single.length >= 10 && single.length <= 16, `${single.length} were kept one by one`)
     const sums = rows.flatMap(({ summed_requests: requests }) => requests ?? [])
-    // One, or two when a minute ended meanwhile.
+    // One row, or two if a minute ended meanwhile.
     assert.ok(sums.length === 1 || sums.length === 2, `${sums.length} rows stand for the rest`)
     assert.equal(rows.length, single.length + sums.length + 1)
     assert.equal(single.length + sums.reduce((all, requests) => all + requests, 0), REQUESTS)
     assert.equal(await refusedInOverview(nuncio, account), REQUESTS)
   })
 
-  it('G8: takes nothing of what is kept of another account', async () => {
+  it('G8: takes no room from the log of another account', async () => {
     const nuncio = await start({ settings: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '1' } })
     const other = await addAccount(nuncio)
     await sendTenAtATime(() => nuncio.post(REFUSED))
@@ -112,7 +112,7 @@ describe.each(ENGINES)('an account that is refused without end, on $name', ({ st
     assert.equal(await refusedInOverview(nuncio, other.id), 5)
   })
 
-  it('is kept one by one without an end where the operator wants no limit', async () => {
+  it('has all requests logged one by one if the operator sets no limit', async () => {
     const nuncio = await start({ settings: { NUNCIO_REFUSED_LOG_MB_PER_HOUR: '0' } })
 
     const account = await firstAccount(nuncio)

@@ -13,20 +13,20 @@ const TO = '15551234567'
 const obstacle = obstacleToDumping()
 const createDatabase = shareDumpingServer()
 
-// Its transaction has begun to write.
+// The transaction of psql that has begun to write.
 const IN_RESTORE = `select from pg_stat_activity where application_name = 'psql' and backend_xid is not null and state = 'idle in transaction'`
 
 interface BackedUp {
   readonly nuncio: Journey
   readonly cli: CliOn
   readonly settings: Readonly<Record<string, string>>
-  /** Where the backup lies. */
+  /** The path of the backup. */
   readonly path: string
-  /** One statement, past all of our code. */
+  /** Runs one statement without our code. */
   readonly run: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 }
 
-/** A service that was backed up with one message that was sent, and stopped. */
+/** Starts a service, sends one message, backs up, and stops the service. */
 async function backUp(): Promise<BackedUp> {
   const settings = { NUNCIO_DATABASE_URL: await createDatabase() }
   const nuncio = await startNuncio({ settings })
@@ -40,7 +40,7 @@ async function backUp(): Promise<BackedUp> {
   return { nuncio, cli, settings, path, run: (sql) => stranger.run(sql) }
 }
 
-/** Puts a script in the place of a program. In it `real` is the program; asked for its version it is the real one. */
+/** Replaces a program by a script, in which `real` is the program. When asked for its version, the real program answers. */
 function standIn(program: string, script: string): string {
   const folder = temporaryFolder()
   const path = join(folder, program)
@@ -52,7 +52,7 @@ function standIn(program: string, script: string): string {
   return folder
 }
 
-/** Lets the program begin only when `go` is called. */
+/** Holds the program until `go` is called. */
 function haltAt(program: string): { readonly reached: () => Promise<unknown>; readonly go: () => void } {
   const folder = standIn(program, 'touch reached; while [ ! -e go ]; do sleep 0.02; done; real "$@"')
   return {
@@ -66,7 +66,7 @@ function haltAt(program: string): { readonly reached: () => Promise<unknown>; re
 }
 
 describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}`, () => {
-  it('G12: is done, and says that the rest is unknown, where the replaced tables are damaged', async () => {
+  it('G12: is done if the replaced tables are damaged, and says that the rest is unknown', async () => {
     const { cli, path, run } = await backUp()
     await run('alter view message rename to gone')
 
@@ -77,7 +77,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal((await cli.json<{ held: boolean }>('hold')).held, true)
   })
 
-  it('takes no process for alive whose heartbeat was written before the clock was set back', async () => {
+  it('ignores a heartbeat from before the clock was set back', async () => {
     const { cli, path, run } = await backUp()
     await run(`insert into worker (id, heartbeat_until) values ('w', now_ms() + 3600000)`)
 
@@ -86,7 +86,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal(code, 0, stderr)
   })
 
-  it('is not stopped by the timeout of a role, nor by what others have in the database', async () => {
+  it('is not stopped by the timeout of a role, or by other objects in the database', async () => {
     const { cli, path, run } = await backUp()
     for (const sql of [
       'create schema other',
@@ -105,7 +105,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal(rows, 1)
   })
 
-  it('G1: lets no service that starts meanwhile accept into the tables that are moved aside', async () => {
+  it('G1: lets no service that starts meanwhile accept into the tables that are being replaced', async () => {
     const { nuncio, cli, path, settings, run } = await backUp()
     const halt = haltAt('pg_restore')
     const restoring = cli.run('restore', path, '--replace')
@@ -130,7 +130,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.match((await back.operator.administration.readHold())?.reason ?? '', /^it was restored/)
   })
 
-  it('G1: refuses when a service has started since its check', async () => {
+  it('G1: is refused if a service has started since the check', async () => {
     const { nuncio, cli, path, settings } = await backUp()
     const halt = haltAt('psql')
     const restoring = cli.run('restore', path, '--replace')
@@ -145,7 +145,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     await service.reaches(messageId, 'PUBLISHED', 'DELIVERED', 'READ')
   })
 
-  it('says so when others use the tables for long, and changes nothing', async () => {
+  it('reports when others use the tables for long, and changes nothing', async () => {
     const { cli, path, run } = await backUp()
     await run('begin')
     await run('select from queued')
@@ -157,7 +157,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.match(stderr, /uses the tables.*Nothing was restored/)
   })
 
-  it('backs up and restores every letter, whatever encoding the environment and the role have for other programs', async () => {
+  it('backs up and restores every character, whatever encoding the environment and the role set', async () => {
     vi.stubEnv('PGCLIENTENCODING', 'LATIN1')
     vi.stubEnv('PGOPTIONS', '-c client_encoding=LATIN1')
     vi.stubEnv('PGDATABASE', 'nowhere')
@@ -212,7 +212,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.deepEqual(await run(`select nspname from pg_namespace where nspname like 'nuncio_%'`), [])
   })
 
-  it('brings our functions back in the place of others of the same name', async () => {
+  it('restores our functions in place of others with the same names', async () => {
     const { nuncio, cli, run } = await backUp()
     await run('create or replace function now_ms() returns bigint language sql as $$ select 42::bigint $$')
     const { path } = await cli.json<{ path: string }>('backup', join(nuncio.dataDir, 'crafted'))
@@ -232,7 +232,7 @@ describe.skipIf(obstacle !== null)(`restoring on PostgreSQL${skipNote(obstacle)}
     assert.equal(code, 0, stderr)
   })
 
-  it('says in the words of psql why it ended', async () => {
+  it('reports in the words of psql why it failed', async () => {
     const { cli, path } = await backUp()
     standIn('psql', 'sleep 1; echo "psql: error: this is why" >&2; exit 2')
 

@@ -27,12 +27,12 @@ import { ENGINES, openStranger, readAllRows, readRows } from '../support/journey
 import { startNuncio, temporaryFolder } from '../support/journey/start-nuncio.ts'
 import { openTestDatabase } from '../support/postgres/test-database.ts'
 
-// Thousands of connections are made, and their secrets are sealed anew by several processes one after the other.
+// Opens thousands of connections, and several processes seal their secrets again one after another.
 vi.setConfig({ testTimeout: 240_000 })
 
-// So many that some pages of the database are full of them.
+// Enough to fill some pages of the database.
 const PEOPLE = Array.from({ length: 60 }, (_, at) => `per_${10 + at}`)
-// With the canary.
+// Two for each person, and the canary.
 const SEALED = 2 * PEOPLE.length + 1
 const CONNECTIONS = 3_000
 const SIX_MINUTES_MS = 6 * 60_000
@@ -53,7 +53,7 @@ async function dump(database: Settings['database']): Promise<Buffer> {
   return Buffer.from((await readAllRows(database)).join('\n'))
 }
 
-/** How many of the secrets stand in a copy, as either engine writes them. */
+/** How many of the secrets a copy contains, in the form in which either engine writes them. */
 function countIn(bytes: Buffer, secrets: readonly Buffer[]): number {
   return secrets.filter((secret) => bytes.includes(secret) || bytes.includes(secret.toString('hex'))).length
 }
@@ -66,7 +66,7 @@ function begunSecretOf(personId: string): Buffer {
   return createHash('sha1').update(`begun by ${personId}`).digest()
 }
 
-/** People with a code app, and another that they are setting up. */
+/** Adds people with an authenticator app, and a second one that they are setting up. */
 async function addPeople(database: Settings['database'], ring: KeyRing): Promise<void> {
   const bytes = (secret: Buffer, owner: string) => {
     const place = { purpose: 'second-factor', accountId: null, owner, name: 'totp' } as const
@@ -85,7 +85,7 @@ function ringIn(dataDir: string): KeyRing {
   return new KeyRing(new KeyRingFile(join(dataDir, 'keys', 'key-ring.json')))
 }
 
-/** Connections with one sealed secret each. */
+/** Adds connections with one sealed secret each. */
 async function addConnections(database: Settings['database'], ring: KeyRing, count: number): Promise<void> {
   const stranger = await openStranger(database)
   const [account] = await stranger.run('select id from account')
@@ -101,7 +101,7 @@ async function addConnections(database: Settings['database'], ring: KeyRing, cou
 }
 
 describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
-  it('lie sealed in every copy of the database, and the key ring in none', async () => {
+  it('are sealed in every copy of the database, and no copy has the key ring', async () => {
     const [dataDir, settings] = [temporaryFolder(), await openSettings()]
     const nuncio = await startNuncio({ dataDir, settings })
     const made = await new CliOn(dataDir, settings).json<{ secret: string }>(
@@ -121,11 +121,11 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
       ),
       [0, 0],
     )
-    // The row is in it.
+    // Shows that the copy contains the row.
     assert.equal(countIn(after, [Buffer.from('https://example.org/')]), 1)
   })
 
-  it('are sealed with a new key by commands while the service goes on', async () => {
+  it('are sealed with a new key by commands while the service runs', async () => {
     const [dataDir, settings] = [temporaryFolder(), await openSettings()]
     const running = await startNuncio({ dataDir, settings })
     await addPeople(running.database, ringIn(dataDir))
@@ -156,7 +156,7 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
     assert.match(table.stdout, /^KEY +MADE +STATE +SECRETS\n.* old +0\n.* seals +\d+\n\nThe key ring lies in \//)
     assert.match(tooSoon.stderr, /may still store a secret .*\(key_in_use\)$/m)
     assert.equal(dropped.code, 0, dropped.stderr)
-    // The service that has run all the time, and one that starts now, both go on.
+    // Both the service that has run all the time and one that starts now continue.
     const sent = await running.text('15551234567', 'still there')
     await running.reaches(sent.messageId, 'PUBLISHED', 'DELIVERED', 'READ')
     const restarted = await running.restart()
@@ -168,7 +168,7 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
     )
   })
 
-  it('are all there when rotations are killed in the middle, and the next one comes to the end', async () => {
+  it('are complete after rotations that were killed in the middle and one that finished', async () => {
     const [dataDir, settings] = [temporaryFolder(), await openSettings()]
     const nuncio = await startNuncio({ dataDir, settings })
     await nuncio.stop()
@@ -242,7 +242,7 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
     const cli = new NuncioCli({ dataDir, workDir: dataDir, environment })
     const commands = [['serve'], ['secrets', 'list'], ['secrets', 'rotate']]
     const answers = await Promise.all(commands.map((command) => cli.run(...command)))
-    // What needs no secret needs no ring.
+    // Commands that need no secret need no key ring.
     const accounts = await cli.json<unknown[]>('account', 'list')
     rmSync(file, { force: true })
     renameSync(`${file}.kept`, file)
@@ -257,7 +257,7 @@ describe.each(ENGINES)('secrets on $name', ({ openSettings }) => {
 })
 
 describe('a key ring that others may read', () => {
-  it('is refused by commands, taken from the others by a start, and used by commands from then on', async () => {
+  it('is refused by commands, gets private permissions at a start, and is then used by commands', async () => {
     const dataDir = temporaryFolder()
     await (await startNuncio({ dataDir })).stop()
     chmodSync(join(dataDir, 'keys', 'key-ring.json'), 0o644)
@@ -281,7 +281,7 @@ function anotherRing(file: string): void {
 }
 
 describe('several machines on one PostgreSQL', () => {
-  it('get what was sealed on SQLite by a copy, and need the key ring besides', async () => {
+  it('get sealed secrets from SQLite with a copy, and also need the key ring', async () => {
     const database = await openTestDatabase()
     onTestFinished(database.drop)
     const dataDir = temporaryFolder()
@@ -301,7 +301,7 @@ describe('several machines on one PostgreSQL', () => {
     assert.match(elsewhere.stderr, /\(key_ring_missing\)$/m)
   })
 
-  it('that start together with a ring each: one serves, the other says what to do, and then serves too', async () => {
+  it('start together with a key ring each: one serves, the other says what to do, and then serves too', async () => {
     const database = await openTestDatabase()
     const workDir = temporaryFolder()
     const machines = await Promise.all(
@@ -329,7 +329,7 @@ describe('several machines on one PostgreSQL', () => {
     }
   })
 
-  it('and several processes on one machine make one ring', async () => {
+  it('create one key ring if they are several processes on one machine', async () => {
     const database = await openTestDatabase()
     const workDir = temporaryFolder()
     const service = new NuncioProcess({

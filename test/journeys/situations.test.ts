@@ -14,7 +14,7 @@ const TO = '15551234567'
 const NO_ACTION = 'You need not do anything.'
 const REFUSED = 'Not accepted, so there is no message.'
 
-/** A token, and its value. */
+/** Creates a token. Returns its id and its value. */
 async function addToken({ operator }: Journey, name: string, events: readonly TokenEvent[]) {
   const value = createToken(randomBytes)
   const [account] = await operator.administration.listAccounts()
@@ -28,7 +28,7 @@ async function addToken({ operator }: Journey, name: string, events: readonly To
   return { id, headers: { 'x-api-key': value } }
 }
 
-/** A further number of the sandbox. */
+/** Adds another number of the sandbox. */
 async function addNumber({ operator }: Journey, number: string, policy: Partial<LanePolicy> = {}): Promise<string> {
   const [account] = await operator.administration.listAccounts()
   const wanted = { accountId: account?.id as never, number, channel: 'sandbox', channelSettings: {} }
@@ -36,19 +36,19 @@ async function addNumber({ operator }: Journey, number: string, policy: Partial<
   return number
 }
 
-/** By the clock in UTC. */
+/** Two times of day in UTC around now. */
 function hoursAround(now: number, { before, after }: { readonly before: number; readonly after: number }) {
   const clock = (at: number) => `${new Date(at).toISOString().slice(11, 13)}:00`
   return { from: clock(now - before * 3_600_000), to: clock(now + after * 3_600_000) }
 }
 
-/** What the page says of a request that was refused: whether it was sent, why, and what to do. */
+/** The page of a refused request: was it sent, why not, and what to do. */
 function refusalOf({ sentence, entry, nextSteps }: LogDetail): readonly (string | null)[] {
   return [sentence, entry.errors[0]?.message ?? null, nextSteps[0] ?? null]
 }
 
-describe.each(ENGINES)('the page of the log says in a running service on $name', ({ start }) => {
-  it('of a refused request why, and what to do (situations 16, 29, 31 and 48)', async () => {
+describe.each(ENGINES)('the page of a request in a running service on $name says', ({ start }) => {
+  it('why a request was refused, and what to do (situations 16, 29, 31 and 48)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const { operator } = nuncio
@@ -68,7 +68,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
 
     assert.deepEqual(refusalOf(address), [
       REFUSED,
-      // Its address names the port that was set: any free one.
+      // The address contains the port, which may be any free one.
       'The URL names an address that is not public: use one on the internet. To try it out, use one of our samples in http://127.0.0.1:0/docs/samples/: photo.jpg, invoice.pdf, tour.mp4, hello.wav. Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8, then restarts Nuncio.',
       'Give a public URL. For tests the person who runs Nuncio can allow private addresses.',
     ])
@@ -93,7 +93,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     )
   })
 
-  it('of a repeat which message it is, and that nothing was queued twice (situation 30)', async () => {
+  it('which message a repeat belongs to, and that nothing was queued twice (situation 30)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const headers = { 'idempotency-key': 'order-1' }
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.match(repeat.sentence, /^Sent: the sandbox accepted it .+ after the request\.$/)
   })
 
-  it('of a message whether it was sent, why not, and what to do (situations 1, 3, 9 and 22)', async () => {
+  it('whether a message was sent, why not, and what to do (situations 1, 3, 9 and 22)', async () => {
     const host = await serveFiles({})
     const nuncio = await start({ settings: { NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' } })
     const page = await openLog(nuncio.url, nuncio.operator)
@@ -147,15 +147,15 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     assert.match(cause ?? '', new RegExp(`^The command line paused ${SENDER} at \\d\\d:\\d\\d UTC\\.$`))
   })
 
-  it('of each number that fails on purpose in the sandbox (situations 2 and 4 to 7)', async () => {
+  it('what happened at each number that fails on purpose in the sandbox (situations 2 and 4 to 7)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
-    // Each has a number of its own, so that none waits for another.
+    // Each uses its own number, so that none waits for another.
     const read = async (digit: number, state: 'PUBLISHED' | 'FAILED' | 'UNCONFIRMED') => {
       const from = await addNumber(nuncio, `1555000110${digit}`)
       const body = { from, to: `1555010000${digit}`, message: { type: 'message', message: 'Hi' } }
       const { messageId } = await nuncio.post(body)
-      // Published, and reported as failed later.
+      // It is PUBLISHED first, and reported as failed later.
       await nuncio.reaches(messageId, state)
       return linesOf(await page(messageId))
     }
@@ -183,7 +183,7 @@ describe.each(ENGINES)('the page of the log says in a running service on $name',
     ])
   })
 
-  it('of a message that waits, was taken out or is too late, and who did it (situations 23 to 28)', async () => {
+  it('why a message waits, was cancelled or expired, and who did it (situations 23 to 28)', async () => {
     const nuncio = await start()
     const page = await openLog(nuncio.url, nuncio.operator)
     const { administration, blockLists } = nuncio.operator

@@ -23,7 +23,7 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
     })
   })
 
-  it('in the body gets an answer that says so, and is cut off, and the API log has it', async () => {
+  it('that stalls in the body gets an answer that says so, is disconnected, and is in the API log', async () => {
     await withServer({ limits: SHORT_TIMES }, async (server) => {
       const connection = await server.connect()
       connection.send(server.write().subarray(0, -1))
@@ -40,7 +40,7 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
     })
   })
 
-  it('whose body comes whole while it is being refused has sent nothing all the same', async () => {
+  it('whose body is complete only while it is being refused has sent nothing', async () => {
     await withServer({ limits: SHORT_TIMES }, async (server) => {
       const refusing = Promise.withResolvers<void>()
       const logged = Promise.withResolvers<boolean>()
@@ -53,7 +53,7 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
       connection.send(request.subarray(0, -1))
       await refusing.promise
       connection.send(request.subarray(-1))
-      // The next request on another connection: by then the last byte has been read.
+      // When another request has been answered, the last byte of the first has been read.
       await server.ask({ headers: { 'x-api-key': null } })
       logged.resolve(true)
 
@@ -63,10 +63,10 @@ describe.each(TRANSPORTS)('a slow caller over $transport', ({ withServer }) => {
   })
 
   it('may read slowly', async () => {
-    // All of it takes longer than that.
+    // Reading the whole page takes longer than the limit.
     await withServer({ limits: { replyStallMs: 4_000 } }, async (server) => {
       const connection = await server.connect()
-      // More than the system keeps of them for a caller who does not read.
+      // More bytes than the system buffers for a caller that does not read.
       const page = server.write({ method: 'GET', target: '/openapi.json', body: '' })
       connection.send(Buffer.concat(Array.from({ length: PAGES }, () => page)))
 

@@ -22,7 +22,7 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     assert.equal((await nuncio.inbox()).length, 1)
   })
 
-  it('is fetched again before anything is tried when the whole spool was lost while the service stood', async () => {
+  it('is fetched again before any attempt if the whole spool was lost while the service was down', async () => {
     const before = await startNuncio(LOOPBACK)
     const messageId = await waitWithMedia(before)
     await before.stop()
@@ -36,7 +36,7 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
     assert.ok(!timeline.timeline.some(({ kind }) => kind === 'attempt-rejected'))
   })
 
-  it('outlives a restart, is not fetched again, and nothing else that dead processes left outlives it', async () => {
+  it('survives a restart without another fetch, and other files of dead processes are removed', async () => {
     const before = await startNuncio(LOOPBACK)
     const messageId = await waitWithMedia(before)
     const [kept] = filesIn(spoolOf(before))
@@ -51,12 +51,12 @@ describe.each(ENGINES)('media that waits in the spool on $name', ({ start: start
 
     assert.deepEqual(afterStart, [false, true])
     assert.equal(timeline.timeline.filter(({ kind }) => kind === 'media-fetched').length, 1)
-    // Let go of a moment after.
+    // The file is removed a moment later.
     await expect.poll(() => filesIn(spoolOf(nuncio))).toEqual([])
   })
 })
 
-/** A message whose file has been fetched and that waits behind a pause. */
+/** A message whose file has been fetched, and that waits because of a pause. */
 async function waitWithMedia(nuncio: Journey): Promise<string> {
   const host = await serveFiles({ '/a.png': { body: tinyPng(), type: 'image/png' } })
   await nuncio.operator.administration.setConnectionState(await connectionOf(nuncio), 'paused', 'test')

@@ -28,8 +28,8 @@ function ask(url: string, headers: Record<string, string>, body: string): Promis
   })
 }
 
-describe('TLS of its own', () => {
-  it('takes a message by https and delivers it, and names https in its addresses', async () => {
+describe('TLS by the service itself', () => {
+  it('accepts a message over https, delivers it, and shows https in its URLs', async () => {
     const journey = await startNuncio({ settings: filesOf() })
     const body = { from: SENDER, to: '14155550123', message: { type: 'message', message: 'sealed on the way' } }
 
@@ -47,7 +47,7 @@ describe('TLS of its own', () => {
     assert.match(page, /"url":"https:/)
   })
 
-  it('is found well by the doctor', async () => {
+  it('passes the checks of doctor', async () => {
     const files = filesOf()
     const journey = await startNuncio({ settings: files })
     const cli = new CliOn(journey.dataDir, { ...files, NUNCIO_PORT: new URL(journey.url).port })
@@ -81,7 +81,7 @@ describe('TLS of its own', () => {
     assert.match(problems[0]?.sentence ?? '', sentence)
   })
 
-  it('refuses to start with a pair that does not belong together, before it opens anything', async () => {
+  it('refuses to start with a certificate and a key that do not match, before it opens anything', async () => {
     const other = makeCertificate({ names: ['localhost'] })
 
     await assert.rejects(

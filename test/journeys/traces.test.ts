@@ -21,7 +21,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     return { nuncio, receiver }
   }
 
-  it('shows its way from the request to the commit of the outcome, in order', async () => {
+  it('shows the steps from the request to the commit of the outcome, in order', async () => {
     const { nuncio, receiver } = await open()
 
     const { messageId } = await nuncio.text(RECIPIENT, SECRET_TEXT, { traceparent: TRACEPARENT })
@@ -60,7 +60,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.equal(accept.resource['service.name'], 'nuncio')
   })
 
-  it('shows each attempt, and what the lane waited for in between', async () => {
+  it('shows each attempt, and the waits of the lane in between', async () => {
     const { nuncio, receiver } = await open()
 
     const { messageId } = await nuncio.text(BUSY_TWICE, SECRET_TEXT)
@@ -81,7 +81,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     assert.equal(waits[1]?.events[0]?.attributes['nuncio.reason'], 'retrying')
   })
 
-  it('shows its media', async () => {
+  it('shows the fetch of its media', async () => {
     const host = await serveFiles({ '/secret-path.png': { body: tinyPng(), type: 'image/png' } })
     const { nuncio, receiver } = await open({ NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8' })
     const media = { name: 'private-name.png', url: `${host}/secret-path.png`, caption: SECRET_TEXT }
@@ -96,7 +96,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     for (const secret of [host, 'secret-path', 'private-name', SECRET_TEXT]) assert.ok(!sent.includes(secret), secret)
   })
 
-  it('G8: carries no number, text, token or address of a caller', async () => {
+  it('G8: contains no number, text, token or address of a caller', async () => {
     const { nuncio, receiver } = await open()
 
     const { messageId } = await nuncio.text(RECIPIENT, SECRET_TEXT, {
@@ -112,7 +112,7 @@ describe.each(ENGINES)('the trace of a message on $name', ({ start }) => {
     }
   })
 
-  it('is sent with the headers that the collector asks for', async () => {
+  it('is sent with the configured headers for the collector', async () => {
     const { nuncio, receiver } = await open({ NUNCIO_TRACES_HEADERS: 'authorization=Bearer abc, x-team = hosts' })
 
     const { messageId } = await nuncio.text(RECIPIENT, SECRET_TEXT)
@@ -146,7 +146,7 @@ describe.each(ENGINES)('a collector on $name that', ({ start }) => {
     },
   )
 
-  it('would refuse is seen in the metrics', async () => {
+  it('refuses is visible in the metrics', async () => {
     const receiver = await OtlpReceiver.open()
     onTestFinished(() => receiver.close())
     receiver.mode = 'refuse'

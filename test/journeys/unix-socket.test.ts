@@ -16,9 +16,9 @@ import type { PostgresServer } from '../support/postgres/postgres-server.ts'
 
 const obstacle = obstacleToDumping()
 
-describe('a PostgreSQL of this machine, by its Unix socket', () => {
+describe('a PostgreSQL on this machine, reached by its Unix socket', () => {
   it.skipIf(obstacle !== null)(
-    `needs neither user nor password: the server asks the system who calls${skipNote(obstacle)}`,
+    `needs neither user nor password, because the server gets the user from the system${skipNote(obstacle)}`,
     async () => {
       const folder = openTestFolder()
       onTestFinished(() => folder.remove())
@@ -68,7 +68,7 @@ async function openServer(): Promise<PostgresServer> {
   return server
 }
 
-/** Of the user that runs this. Returns its URL, as it stands in the documentation. */
+/** Creates a database of the user that runs this test. Returns its URL, in the form that the documentation shows. */
 async function createDatabase(server: PostgresServer): Promise<string> {
   const owner = escapeIdentifier(userInfo().username)
   await server.query(`create role ${owner} login`)

@@ -19,10 +19,10 @@ interface Verified {
   readonly findings: readonly { code: string; isDamage: boolean; count: number; where: string[]; nextStep: string }[]
 }
 
-/** What is left out on this machine is no finding about the data. */
+/** What cannot be checked on this machine says nothing about the data. */
 const LEFT_OUT = 'not_checked'
 
-/** What a command that takes longer than a second says meanwhile: it does on a busy machine. */
+/** A command that takes longer than a second prints this progress, which happens on a busy machine. */
 const PROGRESS = /^nuncio: [a-z ]+: \d+\n/gm
 
 async function verify(journey: Journey, ...args: readonly string[]) {
@@ -37,7 +37,7 @@ async function verify(journey: Journey, ...args: readonly string[]) {
   return { ...verified, codes: verified.findings.map((finding) => finding.code).filter((one) => one !== LEFT_OUT) }
 }
 
-/** Ended well and badly, unconfirmed, waiting, with an attachment that waits. */
+/** Creates messages that are delivered, failed, unconfirmed, and waiting, one of them with an attachment. */
 async function liveALittle(nuncio: Journey): Promise<{ readonly waiting: string; readonly connection: string }> {
   const host = await serveFiles({ '/a.png': { body: tinyPng(), type: 'image/png' } })
   const ended = [await nuncio.text(TO, 'Grüße 👩‍👩‍👧'), await nuncio.text('15550100001', 'refused')]
@@ -60,7 +60,7 @@ async function liveALittle(nuncio: Journey): Promise<{ readonly waiting: string;
 }
 
 describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
-  it('finds nothing wrong in a life with all kinds of ends, beside the service and after it', async () => {
+  it('finds no fault in messages of every state, while the service runs and after it has stopped', async () => {
     const nuncio = await start({ settings: LOOPBACK })
     await liveALittle(nuncio)
 
@@ -71,7 +71,7 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
     assert.deepEqual([beside.codes, after.codes, after.messages], [[], [], 6])
   })
 
-  it('finds each kind of damage, says where, and ends with 1', async () => {
+  it('finds each kind of damage, says where it is, and exits with 1', async () => {
     const nuncio = await start({ settings: LOOPBACK })
     const { connection } = await liveALittle(nuncio)
     await nuncio.stop()
@@ -113,7 +113,7 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
       'key_ring_unusable',
       'key_without_message',
       'left_behind',
-      // On PostgreSQL a waiting message is in its lane by lying where it lies.
+      // On PostgreSQL a waiting message is in its lane by its place in the table of waiting messages.
       ...(isPostgres ? [] : ['media_missing', 'not_in_lane']),
       'number_given_twice',
       'reference_broken',
@@ -125,8 +125,8 @@ describe.each(ENGINES)('nuncio verify on $name', ({ name, start }) => {
   })
 })
 
-describe('nuncio verify of a file that is damaged on SQLite', () => {
-  it('names an index that does not fit its table', async () => {
+describe('nuncio verify of a damaged file on SQLite', () => {
+  it('names an index that does not match its table', async () => {
     const nuncio = await startNuncio()
     await nuncio.text(TO, 'one')
     await nuncio.stop()
@@ -143,8 +143,8 @@ describe('nuncio verify of a file that is damaged on SQLite', () => {
   })
 })
 
-describe('nuncio verify on PostgreSQL, where the service has a role of its own', () => {
-  it('finds nothing wrong, and sees a number that would be given twice', async () => {
+describe('nuncio verify on PostgreSQL with a separate role for the service', () => {
+  it('finds no fault, and notices a number that would be assigned twice', async () => {
     const database = await openTestDatabase()
     const role = `${database.name}_app`
     const asOwner = (sql: string) => withClient(database.url, (client) => client.query(sql))

@@ -46,7 +46,7 @@ describe.each(ENGINES)('the watchdog of a running service, on $name', ({ start }
     )
   })
 
-  it('finds nothing wrong with a service that is well, and reports the room on the disk and the oldest that waits', async () => {
+  it('finds no fault in a healthy service, and reports the room on the disk and the oldest waiting message', async () => {
     const service = await start({ settings: { NUNCIO_ALARM_DISK_FREE_PERCENT: '0' } })
     const { messageId } = await service.text('15551234567', 'Hello')
     await service.reaches(messageId, 'PUBLISHED')

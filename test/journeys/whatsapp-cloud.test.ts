@@ -33,8 +33,8 @@ const FILES = {
 } as const
 const TYPES = ['image', 'document', 'video', 'audio'] as const
 
-describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) => {
-  it('connects by the command line, sends all five types byte for byte, and shows them READ', async () => {
+describe.each(ENGINES)('the whole path over WhatsApp Cloud on $name', (engine) => {
+  it('connects with the command line, sends all five types byte for byte, and shows them READ', async () => {
     const { nuncio, simulator, send } = await openWay(engine)
     const files = Object.values(FILES).map(({ name, body, mime }) => [`/${encodeURI(name)}`, { body, type: mime }])
     const host = await serveFiles(Object.fromEntries(files))
@@ -64,7 +64,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     )
   })
 
-  it('shows the address for callbacks, which gives the challenge back and takes nothing forged', async () => {
+  it('shows the callback URL, which returns the challenge and refuses forged callbacks', async () => {
     const { nuncio, simulator, callBack, send } = await openWay(engine, { forgeSignature: true, giveUpAfterMs: 1 })
 
     const isRight = await simulator.verifyCallback(NUMBER.phoneNumberId, callBack)
@@ -77,7 +77,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal((await nuncio.timeline(id)).message.state, 'PUBLISHED')
   })
 
-  it('G5 G10: learns from a callback that a message went out whose answer was lost (situation 43)', async () => {
+  it('G5 G10: learns from a callback that a message was sent although the answer was lost (situation 43)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, { delayMs: 200 })
     simulator.dropAfterActing({ times: 1 })
 
@@ -99,7 +99,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
       'attempt-accepted evidence_found',
       'settled',
     ])
-    // Meta reports whole seconds, which may have begun before the acceptance.
+    // Meta reports whole seconds, which may begin before the acceptance.
     assert.deepEqual(
       timeline.filter(({ at }) => at < (timeline[0]?.at ?? 0)),
       [],
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     )
   })
 
-  it('takes reports that come before the call is answered', async () => {
+  it('accepts reports that come before the call is answered', async () => {
     const { nuncio, simulator, send } = await openWay(engine, { beforeAnswer: 1 })
 
     const id = await send({ type: 'message', message: 'quick' })
@@ -119,7 +119,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.equal(simulator.sent.length, 1)
   })
 
-  it('sends a template to who has not written for 24 hours, and free text again once they write (situation 40)', async () => {
+  it('sends a template to a person who has not written for 24 hours, and text after they write (situation 40)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
     simulator.closeWindow(TO)
 
@@ -130,7 +130,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     const refusals = simulator.requests.filter(({ code }) => code === 131047).length
     simulator.receive({ phoneNumberId: NUMBER.phoneNumberId, from: TO, text: 'Hello' })
     await simulator.callbacksIdle()
-    // What they wrote is applied after it was answered.
+    // What the person wrote is applied after the callback was answered.
     await expect
       .poll(async () => {
         await nuncio.reaches(await send({ type: 'message', message: 'three' }), 'READ')
@@ -149,11 +149,11 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
       (await linesOf(nuncio, first))[1],
       `Sent as template notice (en_US): ${TO} had not written for 24 hours.`,
     )
-    // The second time it was known.
+    // The second message found the window known as closed.
     assert.equal(refusals, 1)
   })
 
-  it('repeats by a linked template what a callback says the closed window has held back (situation 41)', async () => {
+  it('repeats a message as a linked template after a callback says that its window is closed (situation 41)', async () => {
     const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
     simulator.closeWindow(TO, 'by-callback')
 
@@ -177,7 +177,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     )
   })
 
-  it('fails with its reason what no template can carry', async () => {
+  it('fails a message that no template can carry, with its reason', async () => {
     const { nuncio, simulator, send } = await openWay(engine, {}, { template_text: 'notice:en_US' })
     simulator.closeWindow(TO)
 
@@ -188,7 +188,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
     assert.deepEqual(simulator.sent, [])
   })
 
-  it('lets the lane wait while the credentials are refused, and goes on once they are replaced (situation 35)', async () => {
+  it('makes the lane wait while the credentials are refused, and continues after they are replaced (situation 35)', async () => {
     const { nuncio, simulator, cli, send } = await openWay(engine)
     simulator.changeNumber(NUMBER.phoneNumberId, { accessToken: 'EAAG-another-access-token' })
 
@@ -213,7 +213,7 @@ describe.each(ENGINES)('the whole way over WhatsApp Cloud on $name', (engine) =>
   })
 })
 
-describe('the log says of what Meta refuses', () => {
+describe('the log says of a message that Meta refuses', () => {
   it('why it failed, and what to do (situations 38a and 39)', async () => {
     const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
     const failed = async () => {
@@ -251,7 +251,7 @@ describe('the log says of what Meta refuses', () => {
     ])
   })
 
-  it('why it waits, and who must do something (situations 36 to 38 and 38b)', async () => {
+  it('why it waits, and who must act (situations 36 to 38 and 38b)', async () => {
     const { nuncio, simulator, send } = await openWay(ENGINES[0] as Engine)
     const { administration, lanes } = nuncio.operator
     const { id: connection, accountId } = await administration.findConnection(NUMBER.number, null)
@@ -294,7 +294,7 @@ describe('the log says of what Meta refuses', () => {
   })
 })
 
-/** What its page says: whether it was sent, why or why not, and what to do. */
+/** The lines of its page: was it sent, why or why not, and what to do. */
 async function linesOf(nuncio: Journey, id: string): Promise<readonly (string | null)[]> {
   const { sentence, cause, nextStep } = explainMessage(await nuncio.timeline(id))
   return [sentence, cause, nextStep]
@@ -304,13 +304,13 @@ interface Way {
   readonly nuncio: Journey
   readonly simulator: Simulator
   readonly cli: CliOn
-  /** Where callbacks go. */
+  /** The URL for callbacks. */
   readonly callBack: string
-  /** Returns its id. */
+  /** Sends a message. Returns its id. */
   readonly send: (message: unknown) => Promise<string>
 }
 
-/** A service with one connection, and the network that it hangs on. */
+/** A service with one connection, and the simulated network behind it. */
 async function openWay(
   { start }: Engine,
   plan: Partial<CallbackPlan> = {},

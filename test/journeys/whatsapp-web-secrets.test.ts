@@ -34,7 +34,7 @@ const REASON = whyNoLibrary()
 const LIMIT = { deadlineMs: 60_000, everyMs: 50 }
 const PAGES = ['', '/connections', '/log', '/channels', '/unresolved', '/audit']
 
-/** The service as a process of its own, whose whole output is seen, with a number that no phone has linked yet. */
+/** The service as a separate process whose whole output is recorded, with a number that no phone has linked yet. */
 interface Service {
   readonly process: NuncioProcess
   readonly operator: AdministrationSession
@@ -54,7 +54,7 @@ async function startService(engineSettings: Readonly<Record<string, string>>): P
     ...engineSettings,
     NUNCIO_WHATSAPP_WEB_URL: `${simulator.url}#${simulator.rootKey.public.toString('base64url')}`,
     NUNCIO_LOG_LEVEL: 'debug',
-    // What an operator may have Node write when something breaks.
+    // Node writes such reports when something breaks, if an operator wants that.
     NODE_OPTIONS: `--report-on-fatalerror --report-uncaught-exception --report-directory=${workDir}`,
   }
   const process = new NuncioProcess({ dataDir, workDir, port: await findFreePort(), environment })
@@ -94,7 +94,7 @@ async function linkPhone(service: Service): Promise<void> {
   assert.deepEqual(await asked.end(), ['done', undefined])
 }
 
-/** Returns its id, once the recipient has read it. */
+/** Sends a text. Returns its id after the recipient has read it. */
 async function sendText({ process, operator, token, number }: Service, text: string): Promise<string> {
   const body = { from: number, to: RECIPIENT, message: { type: 'message', message: text } }
   const { messageId } = await postTo(process.url, token, { body, headers: {} })
@@ -103,7 +103,7 @@ async function sendText({ process, operator, token, number }: Service, text: str
   return messageId
 }
 
-/** All that is written to a stream of the console until `stop`. */
+/** Records everything from a stream of the console until `stop`. */
 function listenTo(url: string, headers: Readonly<Record<string, string>>): { readonly stop: () => Promise<Buffer> } {
   const ended = new AbortController()
   const chunks: Uint8Array[] = []
@@ -120,7 +120,7 @@ function listenTo(url: string, headers: Readonly<Record<string, string>>): { rea
   }
 }
 
-/** Every file below a folder, but the key ring and the installed packages. */
+/** Every file below a folder, except the key ring and the installed packages. */
 function filesIn(folder: string): ReadonlyMap<string, Buffer> {
   const found = new Map<string, Buffer>()
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -131,25 +131,25 @@ function filesIn(folder: string): ReadonlyMap<string, Buffer> {
   return found
 }
 
-/** What a copy of the database on PostgreSQL would contain; that of SQLite lies among the files. */
+/** The content of a copy of the database on PostgreSQL. That of SQLite is one of the files. */
 async function rowsOf({ database }: Service): Promise<Buffer> {
   if (database.engine === 'sqlite') return Buffer.alloc(0)
   const rows = (await readAllRows(database)).flatMap((row) => [
     Buffer.from(`${row}\n`),
-    // Bytes are printed as hexadecimal digits, in which no text would be found.
+    // Decodes binary values: they are printed as hexadecimal digits, in which no text would be found.
     ...[...row.matchAll(/\\x([\da-f]+)/g)].map(([, hex = '']) => Buffer.from(hex, 'hex')),
   ])
   return Buffer.concat(rows)
 }
 
-/** Puts these bytes in the place of the first pre-key, past all of our code. */
+/** Replaces the value of the first pre-key by these bytes, without our code. */
 async function overwritePreKey({ database }: Service, bytes: Buffer): Promise<void> {
   const hex = bytes.toString('hex')
   const value = database.engine === 'sqlite' ? `x'${hex}'` : `'\\x${hex}'`
   await readRows({ database }, `update channel_session_key set value = ${value} where kind = 'pre-key' and id = '1'`)
 }
 
-/** Where each secret was found, of all that others may get to see. */
+/** Where each secret was found, in everything that others may get to see. */
 async function search(service: Service, secrets: readonly PlainSecret[], seen: ReadonlyMap<string, Buffer>) {
   const all = new Map([...seen, ...filesIn(service.dataDir), ...filesIn(service.workDir)])
   all.set('rows', await rowsOf(service))
@@ -187,11 +187,11 @@ async function answersOf(
 }
 
 describe.skipIf(REASON).each(ENGINES)(
-  `what a linked device must keep to itself, on $name, against the simulator${skipNote(REASON)}`,
+  `the secrets of a linked device, on $name, against the simulator${skipNote(REASON)}`,
   ({ openSettings }) => {
     openSimulator()
 
-    it('is found in no log, answer, stream, database, backup or report, though the library prints it and its thread ends', async () => {
+    it('are in no log, reply, stream, database, backup or report, even if the library prints them', async () => {
       const service = await startService(await openSettings())
       const { process, operator, cli, number, workDir, database } = service
       const { account, headers } = await signInOwner(process.url, operator)
@@ -202,7 +202,7 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.deepEqual(await search(service, [textSecret('QR code', qr)], new Map()), [])
       simulator.pairing.scan(number, qr)
       await scanned.end()
-      // The library opens another session with its device, and prints the one from before with its keys.
+      // The library opens another session with this device, and prints the old one with its keys.
       simulator.phone(RECIPIENT).deafFor = 1
       await sendText(service, 'could not be read at first')
       const typed = await request(service, 'code')
@@ -213,7 +213,7 @@ describe.skipIf(REASON).each(ENGINES)(
       const log = () => readFileSync(join(workDir, 'service.log'), 'utf8')
       await waitUntil('the end of the thread', async () => log().includes('channel.thread_ended'), LIMIT)
       await sendText(service, 'after the thread has ended')
-      // That of PostgreSQL is what its own program reads of the rows, which are searched themselves.
+      // On PostgreSQL a backup is what its own program reads from the rows, which are searched themselves.
       if (database.engine === 'sqlite') await cli.json('backup', join(workDir, 'backups'))
 
       const stored = await readSessionSecrets(service)
@@ -223,7 +223,7 @@ describe.skipIf(REASON).each(ENGINES)(
       seen.set('stream', await stream.stop())
       assert.deepEqual(await search(service, [...stored, ...shown], seen), [])
 
-      // It would be found, however it was written.
+      // Shows that the search would find it in each form.
       const kinds = new Set(stored.map(({ what }) => what))
       for (const kind of ['credentials', 'session', 'pre-key', 'data key']) assert.ok(kinds.has(kind), kind)
       const all = [...stored, ...shown]
@@ -237,19 +237,19 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.equal((await search(service, all, new Map([['clear', Buffer.concat(bytes)]]))).length, all.length)
       assert.match(String(seen.get('stream')), /event: changed/)
 
-      // It would be found in a row, too.
+      // Shows that the search would find it in a row.
       const inClear = stored.find(({ what }) => what === 'credentials')
       await overwritePreKey(service, Buffer.from(JSON.stringify({ private: String(inClear?.forms[1]) })))
       assert.match((await search(service, stored, new Map())).join(), /^credentials in (?:rows$|\S*nuncio\.db)/)
     })
 
-    it('is checked by verify, which names what does not open', async () => {
+    it('are checked by verify, which names those that cannot be decrypted', async () => {
       const service = await startService(await openSettings())
       await linkPhone(service)
       const verify = async () => {
         const { stdout, code } = await service.cli.run('verify', '--json')
         const { findings } = JSON.parse(stdout) as Verified
-        // What is left out on this machine says nothing of the data.
+        // What cannot be checked on this machine says nothing about the data.
         return { code, findings: findings.filter((finding) => finding.code !== 'not_checked') }
       }
       const before = await verify()
@@ -266,7 +266,7 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.match(after.findings[0]?.where[0] ?? '', /^connection \d+ \(con_\w+\): a pre-key$/)
     })
 
-    it('is what the doctor says of it, while a worker runs', async () => {
+    it('are reported by doctor while a worker runs', async () => {
       const service = await startService(await openSettings())
       const { process, cli, number } = service
       const examine = async () => {
@@ -285,7 +285,7 @@ describe.skipIf(REASON).each(ENGINES)(
       assert.match(stopped[0]?.join() ?? '', /^skipped,No worker runs that could log 1 linked number in/)
     })
 
-    it('is not touched without the key ring: a link is refused in one sentence', async () => {
+    it('stay untouched without the key ring: a link is refused with one sentence', async () => {
       const service = await startService(await openSettings())
       const { cli, dataDir, number, database } = service
       renameSync(join(dataDir, 'keys'), join(dataDir, 'elsewhere'))

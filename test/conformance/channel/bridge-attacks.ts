@@ -20,7 +20,7 @@ const unsigned =
   () =>
   ({ attemptId }) => ({ status, headers, body: JSON.stringify({ ...REJECTED, attemptId }) })
 
-/** What may come back in place of the adapter's answer, although the message may have left. */
+/** Answers that may come back instead of the adapter's, although the message may have been sent. */
 const ANSWERS: Readonly<Record<string, Attack>> = {
   ...Object.fromEntries(
     [200, 201, 204, 400, 401, 403, 404, 413, 422, 429, 500, 502, 503].map((status) => [
@@ -81,7 +81,7 @@ const ANSWERS: Readonly<Record<string, Attack>> = {
       adapter.signed(id, { ...REJECTED, attemptId, class: 'sometimes' }),
 }
 
-/** What answers in place of an adapter is not believed. */
+/** An answer that does not come from the adapter is not believed. */
 export function onlyAdaptersAreBelieved(suite: Suite, newWorld: NewBridgeWorld): void {
   const promises = promisingIn(suite, newWorld)
 
@@ -111,7 +111,7 @@ export function onlyAdaptersAreBelieved(suite: Suite, newWorld: NewBridgeWorld):
     assert.equal(world.adapter.attempts, 1)
   })
 
-  promises('asks an adapter that is not ready no more often than every second', async (world) => {
+  promises('polls an adapter that is not ready once a second at most', async (world) => {
     world.adapter.isReady = false
     const until = Date.now() + 2_500
     const handover = await world.handover()
@@ -127,11 +127,11 @@ export function onlyAdaptersAreBelieved(suite: Suite, newWorld: NewBridgeWorld):
   })
 }
 
-/** Receipts that are not what they seem are refused, or change nothing. */
+/** Forged receipts are refused, or change nothing. */
 export function receiptsAreVerified(suite: Suite, newWorld: NewBridgeWorld): void {
   const promises = promisingIn(suite, newWorld)
 
-  promises('are refused without a signature that is young and of this secret', async (world) => {
+  promises('are refused without a recent signature of this secret', async (world) => {
     const { adapter, callbackUrl } = world
     const receipt = await receiptOf(world)
     const body = JSON.stringify({ type: 'receipts', receipts: [receipt] })
@@ -184,7 +184,7 @@ export function receiptsAreVerified(suite: Suite, newWorld: NewBridgeWorld): voi
     }
 
     assert.deepEqual(statuses, Array(5).fill(400))
-    // Else an adapter would repeat them for days, because a proxy may answer 400 as well.
+    // Otherwise an adapter would repeat them for days, because a 400 may also come from a proxy.
     assert.deepEqual(signatures, Array(5).fill('signed'))
     assert.deepEqual(world.receipts, [])
   })
@@ -201,24 +201,27 @@ export function receiptsAreVerified(suite: Suite, newWorld: NewBridgeWorld): voi
     assert.ok(await becomes(10_000, () => world.receipts.length > 0))
 
     assert.deepEqual(statuses, Array(20).fill(200))
-    // Storage knows a report by its content, so that each says the same.
+    // Storage recognises a report by its content, so all of them must be equal.
     assert.equal(new Set(world.receipts.map((one) => JSON.stringify(one))).size, 1)
   })
 
-  promises('G8: say nothing of another connection, and hold neither control characters nor secrets', async (world) => {
-    const { adapter, callbackUrl } = world
-    const receipt = await receiptOf(world)
-    const words = `no\u0000 \u001b[31m${world.secrets[0]}\u202e`
-    await adapter.postReceipts(callbackUrl, [
-      { ...receipt, connectionId: crypto.randomUUID() },
-      { ...receipt, attemptId: '../../etc/passwd' },
-      { ...receipt, kind: 'failed', code: 'busy', words },
-    ])
-    assert.ok(await becomes(10_000, () => world.receipts.length > 0))
+  promises(
+    'G8: change nothing of another connection, and contain neither control characters nor secrets',
+    async (world) => {
+      const { adapter, callbackUrl } = world
+      const receipt = await receiptOf(world)
+      const words = `no\u0000 \u001b[31m${world.secrets[0]}\u202e`
+      await adapter.postReceipts(callbackUrl, [
+        { ...receipt, connectionId: crypto.randomUUID() },
+        { ...receipt, attemptId: '../../etc/passwd' },
+        { ...receipt, kind: 'failed', code: 'busy', words },
+      ])
+      assert.ok(await becomes(10_000, () => world.receipts.length > 0))
 
-    assert.equal(world.receipts.length, 1)
-    assert.doesNotMatch(world.receipts[0]?.words ?? '', /\p{C}|whsec_|[A-Za-z0-9+/]{20}/u)
-  })
+      assert.equal(world.receipts.length, 1)
+      assert.doesNotMatch(world.receipts[0]?.words ?? '', /\p{C}|whsec_|[A-Za-z0-9+/]{20}/u)
+    },
+  )
 }
 
 async function receiptOf(world: BridgeWorld) {
@@ -227,7 +230,7 @@ async function receiptOf(world: BridgeWorld) {
   return { attemptId: `${messageId}_1`, connectionId, kind: 'delivered', at: Date.now(), networkId: null }
 }
 
-/** Counts the requests that come to it. */
+/** Counts the requests that it receives. */
 async function listening() {
   let requests = 0
   const server = createServer((_, response) => {

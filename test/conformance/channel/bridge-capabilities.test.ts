@@ -10,10 +10,10 @@ const TEXTS = {
 }
 const MORE = { ...TEXTS, types: ['message', 'image'] }
 
-describe('what an adapter can do', () => {
+describe('the capabilities of an adapter', () => {
   const promises = promisingIn({ it }, () => newBridgeWorld())
 
-  promises('is what it said when its connection was checked, and everything before', async (world) => {
+  promises('are those that it reported when its connection was checked, and before that everything', async (world) => {
     const { settings } = await world.handover()
     const typesOf = (given: Handover['settings']) => world.channel.capabilitiesOf?.(given).types
 
@@ -21,7 +21,7 @@ describe('what an adapter can do', () => {
     assert.deepEqual(typesOf(settings), ['message', 'image', 'document', 'video', 'audio'])
   })
 
-  promises('keeps a message waiting for evidence no longer than its connection says', async (world) => {
+  promises('limit the wait for evidence to the time that the connection has stored', async (world) => {
     const { settings } = await world.handover()
     const waitOf = (given: Handover['settings']) =>
       world.channel.capabilitiesOf?.({ ...settings, ...given }).evidenceWaitMs
@@ -30,14 +30,14 @@ describe('what an adapter can do', () => {
     assert.equal(waitOf({ sendTimeoutMs: 5_000, evidenceWaitMs: 0 }), 5_000)
   })
 
-  promises('is kept for the watchdog where it says otherwise, until it says the same', async (world) => {
+  promises('are kept for the watchdog if they differ, until they are the same again', async (world) => {
     const handover = await world.handover()
     const asked = { ...handover, settings: { ...handover.settings, capabilities: TEXTS } }
     world.adapter.describes = { capabilities: MORE }
     await sendBy(world.channel, asked)
     const changed = await becomes(5_000, async () => (await said(world)).length > 0)
     const kept = await said(world)
-    // Another process asks it anew.
+    // Another process queries the adapter again.
     world.adapter.describes = { capabilities: TEXTS }
     await sendBy(await world.startAnother(), { ...(await world.handover()), settings: asked.settings })
     const isGone = await becomes(5_000, async () => (await said(world)).length === 0)
@@ -45,7 +45,7 @@ describe('what an adapter can do', () => {
     assert.deepEqual([changed, kept, isGone], [true, [MORE], true])
   })
 
-  promises('is kept no longer once it is what is stored', async (world) => {
+  promises('are no longer kept when they equal the stored ones', async (world) => {
     const handover = await world.handover()
     const memory = world.storage.channelState('bridge')
     const entry = { connectionId: world.connectionId, key: 'said', value: JSON.stringify(MORE), at: 1 }
@@ -56,7 +56,7 @@ describe('what an adapter can do', () => {
     assert.ok(await becomes(5_000, async () => (await said(world)).length === 0))
   })
 
-  promises('is not compared while nothing is stored', async (world) => {
+  promises('are not compared while none are stored', async (world) => {
     world.adapter.describes = { capabilities: MORE }
     await sendBy(world.channel, await world.handover())
 

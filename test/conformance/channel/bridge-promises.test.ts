@@ -11,23 +11,26 @@ const REPORTED_WITHIN_MS = 10_000
 describe('an adapter that breaks a promise', () => {
   const promises = promisingIn({ it }, () => newBridgeWorld())
 
-  promises('reports as sent what it had rejected: the report says so, and it is kept for the alarm', async (world) => {
-    const to = world.recipientWhen('refuses')!
-    const handover = await world.handover({ to })
-    const { kind } = await sendBy(world.channel, handover)
+  promises(
+    'reports as sent an attempt that it had rejected: the report shows that, and the alarm gets it',
+    async (world) => {
+      const to = world.recipientWhen('refuses')!
+      const handover = await world.handover({ to })
+      const { kind } = await sendBy(world.channel, handover)
 
-    await report(world, handover.messageId, 'delivered')
+      await report(world, handover.messageId, 'delivered')
 
-    assert.equal(kind, 'rejected')
-    assert.deepEqual(
-      world.receipts.map(({ kind: reported, code }) => [reported, code]),
-      [['delivered', SENT_AFTER_REJECTION]],
-    )
-    assert.deepEqual(await broken(world), [['sent-after-rejection', handover.messageId]])
-    assert.deepEqual(noted(world), ['sent-after-rejection'])
-  })
+      assert.equal(kind, 'rejected')
+      assert.deepEqual(
+        world.receipts.map(({ kind: reported, code }) => [reported, code]),
+        [['delivered', SENT_AFTER_REJECTION]],
+      )
+      assert.deepEqual(await broken(world), [['sent-after-rejection', handover.messageId]])
+      assert.deepEqual(noted(world), ['sent-after-rejection'])
+    },
+  )
 
-  promises('reports as sent what it had said it never received and takes no more', async (world) => {
+  promises('reports as sent an attempt that it had denied and closed', async (world) => {
     const handover = await world.handover()
     const evidence = await world.channel.reconcile({ ...handover, startedAt: Date.now() })
 
@@ -37,7 +40,7 @@ describe('an adapter that breaks a promise', () => {
     assert.deepEqual(await broken(world), [['sent-after-rejection', handover.messageId]])
   })
 
-  promises('reports of a rejected attempt that it failed: that is no contradiction', async (world) => {
+  promises('reports a rejected attempt as failed: that is no contradiction', async (world) => {
     const handover = await world.handover({ to: world.recipientWhen('refuses')! })
     await sendBy(world.channel, handover)
 
@@ -46,7 +49,7 @@ describe('an adapter that breaks a promise', () => {
     assert.deepEqual([await broken(world), noted(world)], [[], []])
   })
 
-  promises('contradicts itself, or knows an attempt by two ids: kept once each', async (world) => {
+  promises('contradicts itself, or gives an attempt two ids: each is kept once', async (world) => {
     const handover = await world.handover()
     for (const end of ['contradicted', 'second-id', 'contradicted'] as const) {
       world.receiptEnd = end
@@ -59,22 +62,25 @@ describe('an adapter that breaks a promise', () => {
     ])
   })
 
-  promises('answers for another attempt: the result is unknown, says so, and nothing more is sent', async (world) => {
-    const to = '15550007999'
-    world.adapter.faults.set(to, {
-      kind: 'crafted',
-      answer: ({ id }) => world.adapter.signed(id, { type: 'outcome', attemptId: `${randomUUID()}_1`, ...ACCEPTED }),
-    })
-    const handover = await world.handover({ to })
-    const outcome = await sendBy(world.channel, handover)
-    const next = await sendBy(world.channel, await world.handover())
+  promises(
+    'answers for another attempt: the result is reported as unknown, and nothing more is sent',
+    async (world) => {
+      const to = '15550007999'
+      world.adapter.faults.set(to, {
+        kind: 'crafted',
+        answer: ({ id }) => world.adapter.signed(id, { type: 'outcome', attemptId: `${randomUUID()}_1`, ...ACCEPTED }),
+      })
+      const handover = await world.handover({ to })
+      const outcome = await sendBy(world.channel, handover)
+      const next = await sendBy(world.channel, await world.handover())
 
-    assert.deepEqual(outcome, { kind: 'unknown', words: 'The adapter answered for another attempt.' })
-    assert.ok(next.kind === 'rejected' && next.failure.code === 'bridge_not_ready')
-    assert.deepEqual(await broken(world), [['other-answer', handover.messageId]])
-  })
+      assert.deepEqual(outcome, { kind: 'unknown', words: 'The adapter answered for another attempt.' })
+      assert.ok(next.kind === 'rejected' && next.failure.code === 'bridge_not_ready')
+      assert.deepEqual(await broken(world), [['other-answer', handover.messageId]])
+    },
+  )
 
-  promises('is another account’s report: nothing is kept', async (world) => {
+  promises('reports about another account: nothing is kept', async (world) => {
     const handover = await world.handover({ to: world.recipientWhen('refuses')! })
     await sendBy(world.channel, handover)
     await world.bringForeignReports?.(handover.messageId)
@@ -88,7 +94,7 @@ describe('an adapter that breaks a promise', () => {
 describe('an adapter that keeps its promises', () => {
   const promises = promisingIn({ it }, () => newBridgeWorld())
 
-  promises('says that it does not know: that is not said as a line that broke', async (world) => {
+  promises('answers that it does not know: the log does not call that a broken connection', async (world) => {
     const send = async (to: string, words: string | null) => {
       world.adapter.faults.set(to, {
         kind: 'crafted',
@@ -113,19 +119,22 @@ describe('an adapter that keeps its promises', () => {
     })
   })
 
-  promises('has one id for an attempt, marked as its own, in its answer, as evidence and in reports', async (world) => {
-    const handover = await world.handover()
-    const outcome = await sendBy(world.channel, handover)
-    const evidence = await world.channel.reconcile({ ...handover, startedAt: Date.now() })
-    const reported = await becomes(REPORTED_WITHIN_MS, () => world.receipts.length === 3)
+  promises(
+    'uses one id for an attempt, marked as its own, in its answer, in evidence and in reports',
+    async (world) => {
+      const handover = await world.handover()
+      const outcome = await sendBy(world.channel, handover)
+      const evidence = await world.channel.reconcile({ ...handover, startedAt: Date.now() })
+      const reported = await becomes(REPORTED_WITHIN_MS, () => world.receipts.length === 3)
 
-    const ids = [outcome, evidence, ...world.receipts].map((one) => ('networkId' in one ? one.networkId : null))
-    assert.match(ids[0] ?? '', /^bridge:net-/)
-    assert.deepEqual([reported, ids], [true, Array(5).fill(ids[0])])
-  })
+      const ids = [outcome, evidence, ...world.receipts].map((one) => ('networkId' in one ? one.networkId : null))
+      assert.match(ids[0] ?? '', /^bridge:net-/)
+      assert.deepEqual([reported, ids], [true, Array(5).fill(ids[0])])
+    },
+  )
 })
 
-/** Until it has been applied. */
+/** Reports about a message, and waits until the report was applied. */
 async function report(world: BridgeWorld, messageId: string, kind: string): Promise<void> {
   const before = applied(world)
   const { connectionId } = world

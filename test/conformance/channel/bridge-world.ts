@@ -23,7 +23,7 @@ import { loseable } from './loseable-memory.ts'
 
 const APP = 'a'.repeat(22)
 
-/** What is special about this world besides. */
+/** What this world has in addition. */
 export interface BridgeWorld extends ChannelWorld {
   readonly adapter: ScriptedAdapter
   readonly connectionId: ConnectionId
@@ -34,7 +34,7 @@ export interface BridgeWorld extends ChannelWorld {
 
 interface Altered {
   readonly alter?: Altering
-  /** Makes something else of how adapters are called. */
+  /** Wraps the calls to adapters. */
   readonly wrap?: (guarded: GuardedCall, adapter: ScriptedAdapter) => GuardedCall
 }
 
@@ -92,7 +92,7 @@ export async function newBridgeWorld({ alter = asItIs, wrap = asItIs }: Altered 
     return channel
   }
   const channel = await start()
-  // A process that serves HTTP: it receives receipts for every started channel.
+  // This process serves HTTP, so it receives receipts for every started channel.
   const receiver = create()
   callbackServer.on('request', (request, response) => {
     receive(receiver, request, response).catch(() => response.writeHead(503).end())
@@ -193,7 +193,7 @@ function faultOf(error: NetworkError, secret: string): Fault {
   }
 }
 
-/** The part of `http/callbacks` that matters here. */
+/** The part of `http/callbacks` that these tests need. */
 async function receive({ callbacks }: Bridge, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -216,7 +216,7 @@ interface Foreign {
   readonly connectionId: ConnectionId
 }
 
-/** Forged, about another connection, and to another address. */
+/** Sends forged receipts, receipts about another connection, and some to another URL. */
 async function bringForeign({ adapter, url, connectionId }: Foreign, messageId: MessageId): Promise<void> {
   const receipt = { attemptId: `${messageId}_1`, connectionId, kind: 'delivered', at: Date.now(), networkId: 'foreign' }
   const forger = await ScriptedAdapter.start({ secret: newSecret() })
@@ -224,7 +224,7 @@ async function bringForeign({ adapter, url, connectionId }: Foreign, messageId: 
   await forger.close()
   await adapter.postReceipts(url, [{ ...receipt, connectionId: randomUUID() }])
   await adapter.postReceipts(`${url.slice(0, -1)}b`, [receipt])
-  // A request of another kind, sent back with the signature that it came with.
+  // Sends the content of a request of another kind back, with the signature that it came with.
   const body = JSON.stringify({ type: 'receipts', receipts: [receipt] })
   await fetch(url, { method: 'POST', headers: adapter.signedHeaders(`att_${messageId}_1`, body), body })
 }

@@ -5,10 +5,10 @@ import type { ChannelDescription } from '../../../src/core/ports/channel-descrip
 import { LoadAwareDeadline } from '../../support/black-box/load-aware-deadline.ts'
 
 export interface Given {
-  /** A recipient without any error. */
+  /** Left out: a recipient without any error. */
   readonly to?: string
   readonly text?: string
-  /** A text without. */
+  /** Left out: a text without an attachment. */
   readonly type?: MediaType
   readonly caption?: string | null
   readonly settings?: Handover['settings']
@@ -17,11 +17,11 @@ export interface Given {
 
 /**
  * What the network does to messages for one recipient:
- * - `refuses`: says at once that it does not take them.
- * - `is-away`: takes nothing from this connection for now, and says so.
- * - `drops-before`, `drops-after`: the line breaks, before or after the message was taken.
- * - `hangs-before`, `hangs-after`: no answer comes for a long time, and the message is taken late or never, or at once.
- * - `repeats-secrets`: refuses, and its words have the connection's secrets in them.
+ * - `refuses`: rejects them at once.
+ * - `is-away`: answers that it accepts nothing from this connection for now.
+ * - `drops-before`, `drops-after`: the connection breaks before or after the message was accepted.
+ * - `hangs-before`, `hangs-after`: no answer comes for a long time. The message is accepted late or never, or at once.
+ * - `repeats-secrets`: rejects them with words that contain the connection's secrets.
  */
 export type NetworkError =
   | 'refuses'
@@ -32,59 +32,59 @@ export type NetworkError =
   | 'hangs-after'
   | 'repeats-secrets'
 
-/** What a recipient has. */
+/** What a recipient has received. */
 interface Arrived {
   readonly to: string
   readonly type: MessageType
-  /** The text, or the caption; null for none. */
+  /** The text or the caption; null if there is none. */
   readonly text: string | null
-  /** Null where the network shows none. */
+  /** Null if the network shows no name. */
   readonly name: string | null
-  /** Of the attachment, in hexadecimal; null for text. */
+  /** Of the attachment, as hexadecimal digits; null for a text. */
   readonly sha256: string | null
 }
 
-/** A channel, the network behind it, and what the suite needs around them. One connection. */
+/** A channel with one connection, the network behind it, and what the suite needs around them. */
 export interface ChannelWorld {
-  /** Started. */
+  /** The channel, started. */
   readonly channel: Channel
   readonly description: ChannelDescription
-  /** Each setting that there is, as a person would write it; they work. */
+  /** All settings as a person would write them. They are valid. */
   readonly pairs: Readonly<Record<string, string>>
-  /** What must never be seen outside of the stored settings. */
+  /** What must never be visible outside of the stored settings. */
   readonly secrets: readonly string[]
-  /** A message as a lane hands it over, its attachment in the spool. The settings are the connection's, as they are stored. */
+  /** A message as a lane hands it over, with its attachment in the spool and the stored settings of the connection. */
   handover(given?: Given): Promise<Handover>
-  /** Another worker's, on the same storage and network. Started. */
+  /** The started channel of another worker, on the same storage and network. */
   startAnother(): Promise<Channel>
-  /** One that is not started yet. */
+  /** A channel that is not started yet. */
   create(): Channel
-  /** A recipient with this error; null where the network cannot be made to cause it. */
+  /** A recipient with this error; null if the network cannot cause it. */
   recipientWhen(error: NetworkError): string | null
-  /** In the order of arrival. */
+  /** What recipients have received, in order of arrival. */
   arrived(): Promise<readonly Arrived[]>
   /** What the channels have reported. */
   readonly receipts: readonly Receipt[]
-  /** What their reports come to. `too-early` at first would be an attempt that is still open. */
+  /** The result of their reports. `too-early` stands for an attempt that is still open. */
   receiptEnd: ReceiptEnd
-  /** Storage fails from now on, until the returned function is called. */
+  /** Makes storage fail until the returned function is called. */
   loseStorage(): () => void
-  /** Reports that are not of this network, or not about its connections, come in. Absent where nothing can. */
+  /** Brings in reports that are not from this network, or not about its connections. Absent if a channel receives none. */
   bringForeignReports?(messageId: MessageId): Promise<void>
   close(): Promise<void>
 }
 
-/** Makes something else of each channel of a world, to see that the suite notices. */
+/** Changes each channel of a world, to see that the suite notices it. */
 export type Altering = (channel: Channel, world: () => ChannelWorld) => Channel
 
 export type NewChannelWorld = () => Promise<ChannelWorld>
 
-/** What the suite is written down with: of the test runner, or of a collector that runs it elsewhere. */
+/** The functions with which a suite is written: the test runner's, or those of a collector that runs it elsewhere. */
 export interface Suite {
   readonly it: (name: string, prove: () => Promise<void>) => void
 }
 
-/** One promise, proven in a world of its own. */
+/** One promise, proven in its own world. */
 type Promising<World> = (name: string, prove: (world: World) => Promise<void>) => void
 
 export function promisingIn<World extends ChannelWorld>(
@@ -102,7 +102,7 @@ export function promisingIn<World extends ChannelWorld>(
     })
 }
 
-/** As a lane does it: got ready, then handed over once. */
+/** Sends a message as a lane does: prepares it, then hands it over once. */
 export async function sendBy(channel: Channel, handover: Handover, given: Partial<SendGiven> = {}): Promise<Outcome> {
   const { signal = new AbortController().signal, stillHolds = () => true } = given
   if (handover.media) await channel.prepare?.(handover, signal)
@@ -114,7 +114,7 @@ interface SendGiven {
   readonly stillHolds: StillHolds
 }
 
-/** Null when it took longer. */
+/** Null if it took longer. */
 export async function within<Result>(ms: number, running: Promise<Result>): Promise<Result | null> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<null>((resolve) => {
@@ -127,7 +127,7 @@ export async function hasArrived(world: Pick<ChannelWorld, 'arrived'>, to: strin
   return (await world.arrived()).some((each) => each.to === to)
 }
 
-/** Polls a condition; false when it does not become true in time. */
+/** Polls a condition. False if it does not become true in time. */
 export async function becomes(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   const deadline = new LoadAwareDeadline(ms)
   while (!(await isSo())) {

@@ -6,13 +6,13 @@ import { questionAbout } from './given-messages.ts'
 const EVIDENCE_WITHIN_MS = 10_000
 const LATE_MS = 300
 
-/** What a channel can say later of an attempt whose worker died, or whose line broke. */
+/** What a channel can say later about an attempt whose worker died, or whose connection broke. */
 export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
-  promises('G5: finds evidence of what arrived, whichever worker is asked', async (world) => {
+  promises('G5: finds evidence of a message that arrived, whichever worker is asked', async (world) => {
     if (world.channel.capabilities.evidenceWaitMs === 0) return
-    // Its attempt is open as long as its result is unknown.
+    // The attempt stays open while its result is unknown.
     world.receiptEnd = 'too-early'
     const handover = await world.handover()
     const outcome = await sendBy(world.channel, handover)
@@ -27,7 +27,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
     for (const each of found) assert.deepEqual(each, { kind: 'accepted', networkId: outcome.networkId })
   })
 
-  promises('G5: never says not-sent of what arrived, and never accepted of what did not', async (world) => {
+  promises('G5: never reports not-sent for a message that arrived, or accepted for one that did not', async (world) => {
     world.receiptEnd = 'too-early'
     for (const error of ['drops-after', 'hangs-after', 'drops-before'] as const) {
       const to = world.recipientWhen(error)
@@ -35,7 +35,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
       const handover = await world.handover({ to })
       const abort = new AbortController()
       const sending = sendBy(world.channel, handover, { signal: abort.signal })
-      // Of one that is stopped before it has left there is nothing to find.
+      // There is nothing to find of a call that is stopped before the message was sent.
       if (error === 'hangs-after') await becomes(EVIDENCE_WITHIN_MS, () => hasArrived(world, to))
       else await within(LATE_MS, sending)
       abort.abort()
@@ -53,14 +53,14 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
     assert.notEqual(evidence.kind, 'accepted')
     if (evidence.kind !== 'not-sent') return
 
-    // A worker that was believed dead resumes before the wire call.
+    // A worker that counted as dead resumes just before it calls the network.
     const outcome = await sendBy(world.channel, handover)
 
     assert.notEqual(outcome.kind, 'accepted')
     assert.deepEqual(await world.arrived(), [])
   })
 
-  promises('knows the attempts of a message apart', async (world) => {
+  promises('distinguishes the attempts of a message', async (world) => {
     if (world.channel.capabilities.evidenceWaitMs === 0) return
     world.receiptEnd = 'too-early'
     const first = await world.handover()
@@ -72,7 +72,7 @@ export function evidenceIsTrue(suite: Suite, newWorld: NewChannelWorld): void {
     assert.notEqual(second.kind, 'accepted')
   })
 
-  promises('changes nothing outside by being asked', async (world) => {
+  promises('has no outside effect when it is asked', async (world) => {
     const handover = await world.handover()
     await sendBy(world.channel, handover)
     const before = await world.arrived()

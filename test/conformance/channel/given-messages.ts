@@ -17,7 +17,7 @@ interface Kind {
   readonly bytes: () => Buffer
 }
 
-// The least that a network which checks the bytes takes for what they say they are.
+// The shortest content that a network accepts as this type if it checks the bytes.
 const KINDS: Readonly<Record<MediaType, Kind>> = {
   image: { name: 'picture.png', mime: 'image/png', bytes: tinyPng },
   document: {
@@ -81,7 +81,7 @@ export class GivenMessages {
   async #spool({ mime, bytes }: Kind): Promise<MediaFile> {
     this.#files += 1
     const path = join(this.#folder, String(this.#files))
-    // Each its own, so that no network knows one by another.
+    // Each file is different, so that no network recognises one as another.
     const content = Buffer.concat([bytes(), Buffer.from(randomUUID())])
     await writeFile(path, content)
     const sha256 = createHash('sha256').update(content).digest('hex')

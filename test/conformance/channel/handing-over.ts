@@ -7,15 +7,15 @@ import { ANY_RECIPIENT } from './given-messages.ts'
 
 const TEXTS: Readonly<Record<string, string>> = {
   'a short text': 'Hello',
-  'line breaks, tabs and white space at its ends': '  one\r\n\ttwo\n\n ',
+  'line breaks, tabs and white space at both ends': '  one\r\n\ttwo\n\n ',
   'faces of several code points': '👩‍👩‍👧‍👦 🇪🇺 👍🏽 é',
-  'letters whose marks stand by themselves': 'e\u0301 A\u030a \u1100\u1161',
+  'letters with combining marks': 'e\u0301 A\u030a \u1100\u1161',
   'text from right to left': 'שלום עולם, مرحبا 123',
-  'what markup would eat': '*bold* _it_ ~no~ ```code``` {{1}} <b>&amp;</b> \\n "quoted"',
-  'as many code points as there may be': `${'😀'.repeat(4_095)}.`,
+  'characters of markup': '*bold* _it_ ~no~ ```code``` {{1}} <b>&amp;</b> \\n "quoted"',
+  'the most code points allowed': `${'😀'.repeat(4_095)}.`,
 }
 
-/** What arrives when nothing goes wrong, and that nothing else does. */
+/** Messages arrive as given when nothing fails, and nothing else arrives. */
 export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
@@ -44,14 +44,14 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     })
   }
 
-  promises('says for each accepted message by what id the network knows it', async (world) => {
+  promises('returns for each accepted message the id that the network gave it', async (world) => {
     const [one, other] = await Promise.all([sendOne(world, 'one'), sendOne(world, 'other')])
 
     assert.ok(one.kind === 'accepted' && other.kind === 'accepted')
     assert.ok(one.networkId !== '' && one.networkId !== other.networkId)
   })
 
-  promises('gets ready without any effect that a recipient sees, and harmlessly twice', async (world) => {
+  promises('prepares without an effect that a recipient sees, and harmlessly twice', async (world) => {
     const { channel } = world
     const handover = await world.handover({ type: 'image', caption: 'one' })
     const { signal } = new AbortController()
@@ -66,7 +66,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     assert.equal((await world.arrived()).length, 1)
   })
 
-  promises('goes on with what another worker has got ready', async (world) => {
+  promises('continues with what another worker has prepared', async (world) => {
     const handover = await world.handover({ type: 'image' })
     const { signal } = new AbortController()
     await world.channel.prepare?.(handover, signal)
@@ -76,7 +76,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome))
   })
 
-  promises('sends nothing whose attachment was not got ready, and asks for that', async (world) => {
+  promises('sends no message whose attachment was not prepared, and asks for that', async (world) => {
     if (!world.channel.prepare) return
     const handover = await world.handover({ type: 'image' })
 
@@ -86,7 +86,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     assert.deepEqual(await world.arrived(), [])
   })
 
-  promises('says media_lost of an attachment that is gone, and that it may be tried again', async (world) => {
+  promises('reports media_lost for a missing attachment, and that a retry is possible', async (world) => {
     const { channel } = world
     const handover = await world.handover({ type: 'image' })
     await rm(handover.media?.path ?? '')
@@ -99,7 +99,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     assert.deepEqual(await world.arrived(), [])
   })
 
-  promises('says what became of a message whose connection has no settings, and never throws', async (world) => {
+  promises('returns an outcome for a message whose connection has no settings, and never throws', async (world) => {
     for (const given of [{}, { type: 'image' }] as const) {
       const outcome = await sendBy(world.channel, await world.handover({ ...given, settings: {} }))
 
@@ -107,7 +107,7 @@ export function messagesAreHandedOver(suite: Suite, newWorld: NewChannelWorld): 
     }
   })
 
-  promises('says what became of a message whose attachment is missing, and never throws', async (world) => {
+  promises('returns an outcome for a message whose attachment is missing, and never throws', async (world) => {
     const handover = { ...(await world.handover({ type: 'image' })), media: null }
 
     const outcome = await sendBy(world.channel, handover)

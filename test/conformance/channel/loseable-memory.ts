@@ -2,7 +2,7 @@ import type { ChannelState } from '../../../src/core/ports/channel-state.ts'
 import { StorageUnavailable } from '../../../src/core/ports/lanes.ts'
 import type { SessionRows } from '../../../src/core/ports/session-store.ts'
 
-/** The same memory, but while `line.isLost` storage does not answer. */
+/** The same channel state. While `line.isLost`, storage does not answer. */
 export function loseable(memory: ChannelState, line: { isLost: boolean }): ChannelState {
   const unlessLost = losing(line)
   return {
@@ -16,7 +16,7 @@ export function loseable(memory: ChannelState, line: { isLost: boolean }): Chann
   }
 }
 
-/** As `loseable`, of sessions. */
+/** Like `loseable`, for sessions. */
 export function loseableRows(rows: SessionRows, line: { isLost: boolean }): SessionRows {
   const unlessLost = losing(line)
   return {

@@ -14,12 +14,12 @@ import {
 } from './channel-world.ts'
 
 const SOON_MS = 4_500
-// A call that is stopped before its message has left shows nothing of what is to be shown.
+// A call that is stopped before its message was sent would prove nothing here.
 const TAKEN_WITHIN_MS = 10_000
-// Long enough for what was broken off and leaves all the same.
+// Long enough for a message that is sent although its call was cut off.
 const LATE_MS = 300
 
-/** What a channel says when something goes wrong: `rejected` only of what certainly does not arrive. */
+/** What a channel says when something fails. It says `rejected` only of a message that certainly does not arrive. */
 export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
   const when = (error: NetworkError, name: string, prove: (world: ChannelWorld, to: string) => Promise<void>) =>
@@ -28,7 +28,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
       if (to !== null) await prove(world, to)
     })
 
-  when('refuses', 'says rejected, with a reason, of what the network refuses', async (world, to) => {
+  when('refuses', 'reports rejected, with a reason, if the network refuses a message', async (world, to) => {
     const outcome = await sendBy(world.channel, await world.handover({ to }))
 
     assert.equal(outcome.kind, 'rejected')
@@ -37,7 +37,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     assert.deepEqual(await world.arrived(), [])
   })
 
-  when('is-away', 'says that it is the connection that cannot send, and not the message', async (world, to) => {
+  when('is-away', 'reports that the connection cannot send, and not that the message is wrong', async (world, to) => {
     const outcome = await sendBy(world.channel, await world.handover({ to }))
 
     assert.equal(outcome.kind === 'rejected' && outcome.failure.class, 'connection')
@@ -83,7 +83,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     })
   }
 
-  promises('G6: sends nothing when it is stopped before it begins', async (world) => {
+  promises('G6: sends nothing if it is stopped before it begins', async (world) => {
     const outcome = await within(
       SOON_MS,
       sendBy(world.channel, await world.handover(), { signal: AbortSignal.abort() }),
@@ -95,7 +95,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
   })
 
   for (const type of [undefined, 'image'] as const) {
-    promises(`G6: sends nothing once the claim no longer holds: ${type ?? 'text'}`, async (world) => {
+    promises(`G6: sends nothing after the claim has expired: ${type ?? 'text'}`, async (world) => {
       const handover = await world.handover(type ? { type } : {})
       const { signal } = new AbortController()
       if (type) await world.channel.prepare?.(handover, signal)
@@ -112,7 +112,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     })
   }
 
-  promises('ends soon when it is stopped while it gets a message ready', async (world) => {
+  promises('ends soon if it is stopped while it prepares a message', async (world) => {
     const { channel } = world
     if (!channel.prepare) return
     const abort = new AbortController()
@@ -122,16 +122,19 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
     assert.ok(await within(SOON_MS, preparing), `it had not ended after ${SOON_MS} ms`)
   })
 
-  promises('never throws while storage is away, and says rejected only of what does not arrive', async (world) => {
-    const handovers = [await world.handover(), await world.handover({ type: 'image' })]
-    const restore = world.loseStorage()
+  promises(
+    'never throws while storage is away, and reports rejected only for a message that does not arrive',
+    async (world) => {
+      const handovers = [await world.handover(), await world.handover({ type: 'image' })]
+      const restore = world.loseStorage()
 
-    for (const handover of handovers) {
-      const outcome = await sendBy(world.channel, handover)
-      await assertHonest(world, outcome)
-    }
-    restore()
-  })
+      for (const handover of handovers) {
+        const outcome = await sendBy(world.channel, handover)
+        await assertHonest(world, outcome)
+      }
+      restore()
+    },
+  )
 
   when('repeats-secrets', 'repeats no secret, even if the network does', async (world, to) => {
     const outcome = await sendBy(world.channel, await world.handover({ to }))
@@ -141,7 +144,7 @@ export function errorsAreReportedHonestly(suite: Suite, newWorld: NewChannelWorl
   })
 }
 
-/** Nothing that was reported as not sent arrives, now or a while later. */
+/** Asserts that a message that was reported as not sent does not arrive, now or a while later. */
 async function assertHonest(world: ChannelWorld, outcome: Outcome): Promise<void> {
   await later()
   const { length } = await world.arrived()

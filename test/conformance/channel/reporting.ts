@@ -5,7 +5,7 @@ const REPORTED_WITHIN_MS = 10_000
 // Longer than any channel waits between two polls.
 const LATE_MS = 2_000
 
-/** What a channel reports by itself, and that it reports nothing more once it has stopped. */
+/** What a channel reports by itself, and that it stops reporting when it is stopped. */
 export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
@@ -25,7 +25,7 @@ export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void
     }
   })
 
-  promises('reports what came too early once more, when its attempt has ended', async (world) => {
+  promises('repeats a report that came too early after its attempt has ended', async (world) => {
     world.receiptEnd = 'too-early'
     await sendBy(world.channel, await world.handover())
     assert.ok(await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read')))
@@ -39,7 +39,7 @@ export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void
     )
   })
 
-  promises('reports nothing that is not its network’s or not about its connection', async (world) => {
+  promises('reports nothing from another network or about another connection', async (world) => {
     const handover = await world.handover()
     if (!world.bringForeignReports) return
     await world.bringForeignReports(handover.messageId)
@@ -49,7 +49,7 @@ export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void
     assert.notEqual((await world.channel.reconcile({ ...handover })).kind, 'accepted')
   })
 
-  promises('reports nothing more once it has stopped, and leaves it to another worker', async (world) => {
+  promises('reports nothing after it has stopped, and leaves that to another worker', async (world) => {
     await world.channel.stop()
     await sendBy(world.create(), await world.handover())
     await new Promise((resolve) => setTimeout(resolve, LATE_MS))
@@ -61,7 +61,7 @@ export function reportsAreApplied(suite: Suite, newWorld: NewChannelWorld): void
     assert.ok(await becomes(REPORTED_WITHIN_MS, () => world.receipts.some(({ kind }) => kind === 'read')))
   })
 
-  promises('stops harmlessly before it was started, and twice', async (world) => {
+  promises('can be stopped before it was started, and twice', async (world) => {
     const fresh = world.create()
     await fresh.stop()
     await fresh.stop()

@@ -25,13 +25,13 @@ const RECIPIENTS: Readonly<Record<NetworkError, string | null>> = {
   'drops-before': '15550100004',
   'drops-after': '15550100003',
   'hangs-before': '15550100005',
-  // Its line is a promise of the same process.
+  // Its call to the network is a promise in the same process, which cannot hang afterwards.
   'hangs-after': null,
-  // It has no secrets, and says nothing but its own words.
+  // It has no secrets, and uses only its own words.
   'repeats-secrets': null,
 }
 
-/** The sandbox on SQLite. What it remembers is its network. */
+/** The sandbox on SQLite. Its stored state is its network. */
 export async function newSandboxWorld(alter: Altering = (channel) => channel): Promise<ChannelWorld> {
   const storage = await newSqliteWorld()
   const { accountId, connectionId } = await addSender(storage)
@@ -57,7 +57,7 @@ export async function newSandboxWorld(alter: Altering = (channel) => channel): P
   const events: ChannelEvents = {
     async receipt(receipt) {
       receipts.push(receipt)
-      // As the service does, which offers it until its attempt has ended.
+      // As the service does: it offers the report again until the attempt has ended.
       while (world.receiptEnd === 'too-early') {
         await new Promise((resolve) => setTimeout(resolve, 20))
         receipts.push(receipt)
@@ -110,7 +110,7 @@ export async function newSandboxWorld(alter: Altering = (channel) => channel): P
   return world
 }
 
-/** Of the copy that the recipient can open. */
+/** The hash of the copy that the recipient can open. */
 function sha256Of(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex')
 }

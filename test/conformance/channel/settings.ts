@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { Refusal } from '../../../src/core/refusals.ts'
 import { type NewChannelWorld, promisingIn, type Suite } from './channel-world.ts'
 
-/** What people write down for a connection of the channel. */
+/** The settings that people write for a connection of the channel. */
 export function settingsAreKept(suite: Suite, newWorld: NewChannelWorld): void {
   const promises = promisingIn(suite, newWorld)
 
   promises(
-    'reads each setting, and reads what it writes of it as the same',
+    'reads each setting, and reads its own written form as the same value',
     async ({ channel, description, pairs }) => {
       const stored = channel.parseSettings(pairs)
 
@@ -36,7 +36,7 @@ export function settingsAreKept(suite: Suite, newWorld: NewChannelWorld): void {
     for (const secret of secrets) assert.ok(!JSON.stringify(inOthers).includes(secret))
   })
 
-  promises('refuses a setting that it does not have, and says its name and not its value', async ({ channel }) => {
+  promises('refuses an unknown setting, and names it without its value', async ({ channel }) => {
     assert.throws(
       () => channel.parseSettings({ no_such_setting: 'a value that may be a secret' }),
       (thrown) =>

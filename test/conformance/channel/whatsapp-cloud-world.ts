@@ -38,7 +38,7 @@ const SECRETS = [NUMBER.accessToken, NUMBER.appSecret, NUMBER.verifyToken]
 const RECIPIENT_REFUSED = 131_026
 const TOKEN_REFUSED = 190
 
-/** The Cloud API against its simulator, with callbacks that come in as they do from Meta. */
+/** The Cloud API against its simulator, with callbacks that arrive as they do from Meta. */
 export async function newWhatsAppCloudWorld(alter: Altering = (channel) => channel): Promise<ChannelWorld> {
   const storage = await newSqliteWorld()
   const simulator = await startSimulator()
@@ -74,7 +74,7 @@ export async function newWhatsAppCloudWorld(alter: Altering = (channel) => chann
     return channel
   }
   const channel = await start()
-  // A process that serves HTTP: it receives callbacks for every started channel.
+  // This process serves HTTP, so it receives callbacks for every started channel.
   const callbacks = await receiveFor(create())
   simulator.deliverCallbacks({ url: callbacks.url })
   const owner = await addConnection(storage, channel)
@@ -166,7 +166,7 @@ function toArrived({ waId, type, text, media }: SentMessage) {
   }
 }
 
-/** The part of `http/callbacks` that matters here. */
+/** The part of `http/callbacks` that these tests need. */
 async function receiveFor({ callbacks }: WhatsAppCloud): Promise<{ url: string; close(): Promise<void> }> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
@@ -196,7 +196,7 @@ async function receiveFor({ callbacks }: WhatsAppCloud): Promise<{ url: string; 
   }
 }
 
-/** Forged, and signed with the secret of another app. */
+/** Sends forged callbacks, and some signed with the secret of another app. */
 async function bringForeign(url: string, messageId: MessageId): Promise<void> {
   await post(url, statusOf(messageId, NUMBER.phoneNumberId), 'the app secret of another app')
   await post(url, statusOf(messageId, '999999999999999'), NUMBER.appSecret)

@@ -26,15 +26,15 @@ const FAULTS = {
   'hangs-after': 'take-silently',
 } as const
 
-// On a busy machine an attempt may not leave in time. The lane makes another one.
+// On a busy machine an attempt may fail for these reasons. The lane would make another one.
 const TOO_SLOW: ReadonlySet<string> = new Set(['recipient_lookup', 'call_interrupted'])
 const MOST_TRIES = 20
 const ENOUGH_KEYS = 100
 const LIMIT = { deadlineMs: 60_000, everyMs: 5 }
 
 /**
- * WhatsApp Web against its simulator. The session goes to whichever channel sends, as the lane does. `changedMemory` makes
- * something else of what its channels remember.
+ * WhatsApp Web against its simulator. The session moves to the channel that sends, as it does with a lane. `changedMemory`
+ * changes the stored state of its channels.
  */
 export async function newWhatsAppWebWorld(
   alter: Altering = (channel) => channel,
@@ -44,7 +44,7 @@ export async function newWhatsAppWebWorld(
   const line = { isLost: false }
   const web = new WebWorld({ ...storage, sessions: loseableRows(storage.sessions, line) }, simulator)
   const number = newNumber()
-  // Nobody writes to it, so its first login need not make the keys for that.
+  // No one writes to it, so its first login need not create keys for that.
   simulator.queries.preKeyCount = ENOUGH_KEYS
   const phones = [simulator.phone(ANY_RECIPIENT)]
   const { sender } = await web.link(number, 'never sent', RECIPIENT)
@@ -85,7 +85,7 @@ export async function newWhatsAppWebWorld(
       if (error === 'refuses') return to
       phones.push(simulator.phone(to))
       if (error === 'is-away') owner.endLine()
-      // The line breaks once, so that what is sent a second time arrives.
+      // The line breaks only once, so that a message that is sent a second time arrives.
       else simulator.messages.failTo(to, FAULTS[error], { isOnce: error.startsWith('drops') })
       return to
     },
@@ -121,14 +121,14 @@ interface Owned {
   readonly number: string
 }
 
-/** Gives the session of a connection from one channel to another, as workers do with its lane. */
+/** Moves the session of a connection from one channel to another, as workers do with its lane. */
 class SessionOwner {
   readonly #web: WebWorld
   readonly #owned: Owned
   #held: { readonly channel: Channel; readonly lane: HeldLane } | null = null
   #isHeld = { by: null as Channel | null }
   #isAway = false
-  /** A lane sends one message after the other. */
+  /** A lane sends one message after another. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(web: WebWorld, owned: Owned) {
@@ -140,7 +140,7 @@ class SessionOwner {
     return this.#owned
   }
 
-  /** The same, but it has the session before it needs it. */
+  /** The same channel, but it gets the session before it needs it. */
   following(channel: Channel): Channel {
     return {
       ...channel,
@@ -195,7 +195,7 @@ class SessionOwner {
   }
 }
 
-/** What is stored of the session and must not be seen elsewhere. */
+/** The parts of the stored session that must not be visible elsewhere. */
 async function secretsOf(web: WebWorld, { lane }: SessionOwner): Promise<readonly string[]> {
   const claimed = await holdLane(web.storage, 'reader' as WorkerId, lane.connectionId)
   const session = await web.sessions.open({ ...lane, epoch: claimed.epoch })
@@ -230,7 +230,7 @@ function toArrived(to: string, message: MessageProto) {
   return { to, type: 'message' as const, text, name: null, sha256: null }
 }
 
-/** About a message of another connection, and about one that was never sent. */
+/** Brings reports about a message of another connection, and about one that was never sent. */
 async function bringForeign(number: string, messageId: MessageId): Promise<void> {
   const device = simulator.lineOf(number)?.login?.device
   const elsewhere = wireIdOf({ connectionId: randomUUID() as ConnectionId, messageId })

@@ -33,8 +33,8 @@ async function verify({ server }: CallbackWorld, { callbackApp }: CloudSender, q
   return [reply?.status, reply?.text, reply?.headers['content-type']]
 }
 
-describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => {
-  it('is verified by the token of any connection that has it', async () => {
+describe.each(openWorlds())('a callback URL, on %s', (_, newWorld) => {
+  it('is verified with the token of any connection that uses it', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const plain = 'text/plain; charset=utf-8'
@@ -60,7 +60,7 @@ describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => 
     })
   })
 
-  it('believes a secret that was just changed, and no longer the one before', async () => {
+  it('believes a changed secret at once, and no longer the old one', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const body = world.body(sender, { id: 'wamid.A', status: 'sent' })
@@ -77,7 +77,7 @@ describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => 
     })
   })
 
-  it('takes reports about a number that was removed, as long as another one of the app verifies them', async () => {
+  it('accepts reports about a removed number while another number of the app can verify them', async () => {
     await withCallbacks(newWorld, async (world) => {
       const stays = await world.addSender()
       const goes = await world.addSender({ beside: stays })
@@ -105,7 +105,7 @@ describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => 
       const [first, second] = [await world.publish(one, 'wamid.1'), await world.publish(other, 'wamid.2')]
       world.applier.start(world.events)
 
-      // Each under the other's number, and then each under its own.
+      // First each status names the other number, then each its own.
       await world.tell(one, status('read', second, 'wamid.2'))
       await world.tell(other, status('read', first, 'wamid.1'))
       await world.applied()
@@ -120,10 +120,10 @@ describe.each(openWorlds())('an address for callbacks, on %s', (_, newWorld) => 
   })
 })
 
-describe('the surface for callbacks', () => {
+describe('the routes for callbacks', () => {
   const body = '{}'
 
-  it('knows two methods, and says so', async () => {
+  it('allow two methods, and say so', async () => {
     await withStub({}, async (server) => {
       for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
         const connection = await server.connect()
@@ -138,14 +138,14 @@ describe('the surface for callbacks', () => {
     })
   })
 
-  it('has nothing at the addresses of other channels, nor beneath its own', async () => {
+  it('have nothing at the paths of other channels, nor below their own', async () => {
     await withStub({}, async (server) => {
       for (const target of ['/channels/other/app', '/channels/stub', '/channels/stub/a/b'])
         assert.equal((await server.ask({ target, body }))?.status, 404, target)
     })
   })
 
-  it('asks to come again while it shuts down, and when nothing can be stored', async () => {
+  it('answer 503 while the service stops, and when nothing can be stored', async () => {
     let thrown: Error = new StorageUnavailable('the disk is full', false)
     await withStub({ receive: () => Promise.reject(thrown) }, async (server) => {
       const full = await server.ask({ target: '/channels/stub/app', body })
@@ -160,13 +160,13 @@ describe('the surface for callbacks', () => {
     })
   })
 
-  it('does not wait for storage for ever', async () => {
+  it('do not wait for storage for ever', async () => {
     await withStub({ receive: () => new Promise(() => {}) }, async (server) => {
       assert.equal((await server.ask({ target: '/channels/stub/app', body }))?.status, 503)
     })
   })
 
-  it('hands over every byte, and of headers only those that came once', async () => {
+  it('pass on every byte, and only those headers that came once', async () => {
     const seen: unknown[] = []
     const receive = async ({ body: bytes, headers, query, callbackApp, method }: CallbackRequest) => {
       seen.push([method, callbackApp, query.get('a'), headers['x-one'], headers['x-two'], Buffer.from(bytes)])
@@ -182,7 +182,7 @@ describe('the surface for callbacks', () => {
     })
   })
 
-  it('cuts a body off that does not come to its end', async () => {
+  it('end a request whose body does not come to its end', async () => {
     const limits = { requestTimeoutMs: 300, headersTimeoutMs: 200, checkIntervalMs: 50 }
     await withStub({ limits }, async (server) => {
       const connection = await server.connect()
@@ -194,7 +194,7 @@ describe('the surface for callbacks', () => {
     })
   })
 
-  it('is not there in a process that takes no callbacks', async () => {
+  it('return 404 in a process that takes no callbacks', async () => {
     await withServer({}, async (server) => {
       assert.equal((await server.ask({ target: '/channels/stub/app', body }))?.status, 404)
     })
@@ -205,7 +205,7 @@ interface Stub extends Partial<Pick<CallbackReceiver, 'receive'>> {
   readonly limits?: Partial<HttpLimits>
 }
 
-/** A server with a channel that says what the test wants. */
+/** A server with a channel that answers what the test wants. */
 async function withStub(stub: Stub, test: (server: ServerUnderTest) => Promise<void>): Promise<void> {
   const receiver: CallbackReceiver = {
     channel: 'stub',

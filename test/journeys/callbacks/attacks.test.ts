@@ -6,8 +6,8 @@ import { addressOf, openWorlds, sign, status, withCallbacks } from '../../suppor
 const JSON_HEADERS: HeaderLines = { 'x-api-key': null }
 const MEGABYTE = 1024 * 1024
 
-describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, newWorld) => {
-  it('are turned away without the signature of the app, and change nothing', async () => {
+describe.each(openWorlds())('forged and malformed callbacks, on %s', (_, newWorld) => {
+  it('are refused without the signature of the app, and change nothing', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [sender, stranger] = [await world.addSender(), await world.addSender()]
       const id = await world.publish(sender, 'wamid.A')
@@ -55,7 +55,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
       const ids = [published, open]
       const named = ids.map((id) => status('failed', id, 'wamid.A'))
 
-      // Its own number, but with our message in it; then the other's number, which is none of that address.
+      // First under its own number, but about our message. Then under our number, which does not belong to that URL.
       await world.tell(attacker, ...named, { id: 'wamid.A', status: 'failed' })
       const foreign = await world.post(attacker, world.body(victim, ...named, { id: 'wamid.A', status: 'failed' }))
       const value = {
@@ -70,7 +70,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
       ]
       const entry = [{ id: victim.businessAccountId, changes }]
       const others = await world.post(attacker, JSON.stringify({ object: 'whatsapp_business_account', entry }))
-      // The failure without our mark may be of a call that is not recorded yet, and is kept for a while.
+      // The failure without our mark may belong to a call that is not recorded yet, so it is kept for a while.
       await world.applied(1)
 
       assert.deepEqual([foreign?.status, others?.status], [200, 200])
@@ -83,7 +83,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('change nothing more when they are replayed', async () => {
+  it('change nothing when they are replayed', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -104,7 +104,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are stored once while the same waits to be applied', async () => {
+  it('are stored once while an equal one waits to be applied', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -116,7 +116,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are not read at an unknown address', async () => {
+  it('are not read at an unknown URL', async () => {
     await withCallbacks(newWorld, async (world) => {
       const { appSecret } = await world.addSender()
       const addresses = ['Z'.repeat(22), 'x', 'a'.repeat(64), '%00%00%00%00%00%00%00%00', '__proto__', 'constructor']
@@ -133,7 +133,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are turned away when they are larger than Meta sends any, chunked ones too', async () => {
+  it('are refused if they are larger than Meta sends any, chunked ones too', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const body = Buffer.alloc(3 * MEGABYTE + 1, 0x20)
@@ -153,7 +153,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are taken in chunks, and byte by byte', async () => {
+  it('are accepted in chunks, and byte by byte', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -171,7 +171,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are answered with 200 when what was signed says nothing to us, so that it does not come for a week', async () => {
+  it('are answered with 200 if they are signed but unknown to us, so that Meta does not repeat them for a week', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const entry = (changes: unknown) => ({ object: 'whatsapp_business_account', entry: [{ id: '1', changes }] })
@@ -219,7 +219,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are refused when what was signed is no JSON at all', async () => {
+  it('are refused if they are signed but are not JSON', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
 
@@ -231,7 +231,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('do not keep the service busy by their depth or their number', async () => {
+  it('do not keep the service busy by their nesting or their number', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -253,7 +253,7 @@ describe.each(openWorlds())('callbacks that are not what they seem, on %s', (_, 
     })
   })
 
-  it('are applied to the last one of a batch of 3 MB', async () => {
+  it('are all applied in a batch of 3 MB', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const first = await world.publish(sender, 'wamid.1')

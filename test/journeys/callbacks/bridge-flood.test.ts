@@ -13,14 +13,14 @@ const AT_ONCE = 100
 const SENDERS = 16
 const OWN = 100
 const KINDS = ['read', 'delivered', 'sent']
-// While it lasts. Behind a queue of all receipts, not one would be reported before its end; the first may come before the queue.
-// More would measure the machine: a fast one is done with the flood before a fifth.
+// How many receipts of the other account must be reported during the flood. In one queue behind the flood there would be none, or
+// only the first. A higher number would measure the machine: a fast one ends the flood before a fifth receipt.
 const LEAST_OF_ANOTHER = 2
-// A batch is 25 kB, and 16 of them are under way. The rest is what Node has not collected yet.
+// A batch has 25 kB, and 16 batches are under way. The rest is garbage that Node has not collected yet.
 const MOST_GROWTH_BYTES = 250e6
 
 describe('a hundred thousand receipts that one account signs at once', () => {
-  it('G8: hold up neither the receipts nor the messages of another, and do not fill the memory', async () => {
+  it('G8: delay neither the receipts nor the messages of another account, and do not fill the memory', async () => {
     const { nuncio, loud, quiet } = await openWorld()
     const own = await Promise.all(Array.from({ length: OWN }, () => send(nuncio, loud)))
     for (const id of own) await nuncio.reaches(id, 'PUBLISHED')
@@ -43,7 +43,7 @@ describe('a hundred thousand receipts that one account signs at once', () => {
     assert.deepEqual([statuses.get(200), statuses.size], [RECEIPTS / AT_ONCE, 1])
     assert.ok(ofAnother >= LEAST_OF_ANOTHER, `only ${ofAnother} messages of another account were delivered meanwhile`)
     assert.ok(memory - memoryBefore <= MOST_GROWTH_BYTES, `the memory grew by ${(memory - memoryBefore) / 1e6} MB`)
-    // Whatever order they came in.
+    // The order does not matter.
     for (const id of own) await nuncio.reaches(id, 'READ')
   })
 })
@@ -53,7 +53,7 @@ interface Account {
   readonly token: string
   readonly adapter: ScriptedAdapter
   readonly connectionId: string
-  /** Where its adapter reports to. */
+  /** The URL for its adapter's receipts. */
   readonly url: string
 }
 
@@ -78,7 +78,7 @@ async function openWorld() {
 async function startAdapter(): Promise<ScriptedAdapter> {
   const adapter = await ScriptedAdapter.start({ secret: newSecret() })
   onTestFinished(() => adapter.close())
-  // What it reports is for this test to say.
+  // Only this test reports.
   adapter.reports = false
   return adapter
 }
@@ -120,7 +120,7 @@ function receipt({ connectionId }: Account, messageId: string, kind: string) {
   return { attemptId: `${messageId}_1`, connectionId, kind, at: Date.now(), networkId: null, code: null, words: null }
 }
 
-/** Of its own messages, each from the last report to the first, and of messages that there are not. */
+/** Reports about its own messages, each from the last kind of report to the first, and about unknown messages. */
 function startFlood(account: Account, own: readonly string[]) {
   const named = KINDS.flatMap((kind) => own.map((id) => receipt(account, id, kind)))
   const batches = Array.from({ length: RECEIPTS / AT_ONCE }, (_, place) => place)

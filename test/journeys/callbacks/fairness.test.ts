@@ -13,7 +13,7 @@ import {
 const RECIPIENT = '15550100000'
 const TEXT_TEMPLATE = { text: { name: 'notice', language: 'en_US', bodyVariables: 1 } }
 
-/** The body by which so many people’s messages come. */
+/** The body of a callback with messages from this many people. */
 function inbound({ storage }: CallbackWorld, { phoneNumberId, businessAccountId }: CloudSender, count: number): string {
   const timestamp = String(Math.floor(storage.clock.now() / 1_000))
   const messages = Array.from({ length: count }, (_, i) => ({ from: String(15_550_100_000 + i), timestamp }))
@@ -22,7 +22,7 @@ function inbound({ storage }: CallbackWorld, { phoneNumberId, businessAccountId 
   return JSON.stringify({ object: 'whatsapp_business_account', entry })
 }
 
-/** One refusal after the other of one message, each in other words. */
+/** Refusals of one message, each with different words. */
 function refusals(id: MessageId, count: number): readonly GivenStatus[] {
   return Array.from({ length: count }, (_, i) => ({
     ...status('failed', id, 'wamid.L'),
@@ -31,7 +31,7 @@ function refusals(id: MessageId, count: number): readonly GivenStatus[] {
 }
 
 describe.each(openWorlds())('reports on one connection, on %s', (_, newWorld) => {
-  it('do not hold up reports on others, however many they are', async () => {
+  it('do not delay reports on other connections, however many they are', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()
       const quiet = await world.addSender()
@@ -52,7 +52,7 @@ describe.each(openWorlds())('reports on one connection, on %s', (_, newWorld) =>
     })
   })
 
-  it('do not let others wait for more than a poll that has begun', async () => {
+  it('let others wait for at most one poll that has begun', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()
       const quiet = await world.addSender()
@@ -73,7 +73,7 @@ describe.each(openWorlds())('reports on one connection, on %s', (_, newWorld) =>
     })
   })
 
-  it('opens the windows of thousands who wrote with few questions', async () => {
+  it('open the windows of thousands of people with few queries', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender()
       await world.windows.close(loud.connectionId, RECIPIENT, world.storage.clock.now() - 1_000)
@@ -99,7 +99,7 @@ describe.each(openWorlds())('reports on one connection, on %s', (_, newWorld) =>
     })
   })
 
-  it('send a message again once, and ask for that once, however often its refusal is reported', async () => {
+  it('send a message again once, with one request, however often its refusal is reported', async () => {
     await withCallbacks(newWorld, async (world) => {
       const loud = await world.addSender({ templates: TEXT_TEMPLATE })
       const id = await world.publish(loud, 'wamid.L')

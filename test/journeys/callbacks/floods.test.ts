@@ -20,7 +20,7 @@ const CRUMB = '1\r\n \r\n'
 const ANNOUNCED_BYTES = 3_050_000
 const SOON = { deadlineMs: 30_000, everyMs: 10 }
 
-/** Begins a callback that announces much, with a signature of the right form only. */
+/** Begins a callback that announces a large body. Its signature has the right form and is wrong. */
 async function begin({ server }: CallbackWorld, { callbackApp }: CloudSender, body: Buffer): Promise<RawConnection> {
   const connection = await server.connect()
   const headers = {
@@ -32,18 +32,18 @@ async function begin({ server }: CallbackWorld, { callbackApp }: CloudSender, bo
   return connection
 }
 
-/** Another address of the same account: that of another app. */
+/** Adds another callback URL of the same account, for another app. */
 function addAddress(world: CallbackWorld, sender: CloudSender): Promise<CloudSender> {
   return world.addSender({ beside: { ...sender, callbackApp: 'Z'.repeat(22), appSecret: 'that of another app' } })
 }
 
-/** Of 20 KB, as a batch is: larger than what is left when another sender has filled nearly all. */
+/** A batch of 20 KB. It does not fit when another sender has filled nearly all room. */
 function batch(world: CallbackWorld, sender: CloudSender): string {
   return world.body(sender, ...Array.from({ length: 150 }, (_, i) => ({ id: `wamid.other-${i}`, status: 'sent' })))
 }
 
-describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_, newWorld) => {
-  it('leave room for other accounts when many are announced and none is sent, to each address of an account', async () => {
+describe.each(openWorlds())('callbacks that are sent to overload the service, on %s', (_, newWorld) => {
+  it('leave room for other accounts when many bodies are announced and none is sent, to each URL of an account', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [one, victim] = [await world.addSender(), await world.addSender()]
       const addresses = [one, await addAddress(world, one)]
@@ -59,7 +59,7 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
     })
   })
 
-  it('leave room for other accounts when most of them is sent, and for small ones of their own', async () => {
+  it('leave room for other accounts, and for small ones of their own, when most of each body is sent', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [one, victim] = [await world.addSender(), await world.addSender()]
       const addresses = [one, await addAddress(world, one)]
@@ -67,7 +67,7 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
       const begun = await Promise.all(
         addresses.flatMap((address) => Array.from({ length: 11 }, () => begin(world, address, nearlyAll))),
       )
-      // The room of an account holds two of them. On a slow machine some may stand still for too long before.
+      // An account has room for two of them. On a slow machine the limit for stalled bodies may end some before that.
       const replies: (RawReply | null)[] = []
       for (const connection of begun) void connection.nextReply().then((reply) => replies.push(reply))
       const isFull = await waitUntil('all but two are answered', async () => replies.length >= begun.length - 2, SOON)
@@ -87,7 +87,7 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
     })
   })
 
-  it('are ended with 408 when they stand still, wherever they have come to', async () => {
+  it('are ended with 408 when they stall, at whatever byte', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const before = performance.now()
@@ -101,12 +101,12 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
         replies.map((reply) => reply?.status),
         [408, 408],
       )
-      // It is checked twice, and the whole request would have 10 seconds.
+      // Stalls are checked twice before this; the limit for the whole request is 10 seconds.
       assert.ok(tookMs < 9_500, `it took ${tookMs} ms`)
     })
   })
 
-  it('are refused as soon as they prove to be cut into crumbs', async () => {
+  it('are refused as soon as they prove to be cut into tiny chunks', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const connection = await world.server.connect()
@@ -120,7 +120,7 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
     })
   })
 
-  it('are taken in pieces as networks send them', async () => {
+  it('are accepted in pieces as networks send them', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const body = Buffer.alloc(3 * MEGABYTE, 0x20)
@@ -132,13 +132,13 @@ describe.each(openWorlds())('callbacks that are sent to keep us busy, on %s', (_
       connection.send('0\r\n\r\n')
       const reply = await connection.nextReply()
 
-      // Read to its end, and signed; only then is it found to be no JSON.
+      // The body is read to its end and its signature is right. Only then it proves to be no JSON.
       assert.equal(reply?.status, 400)
     })
   })
 })
 
-describe('a body of three million crumbs', () => {
+describe('a body of three million tiny chunks', () => {
   it.each([
     ['of a callback', '/channels/stub/app'],
     ['to an address that is none', '/channels/stub/none/at/all'],
@@ -161,7 +161,7 @@ describe('a body of three million crumbs', () => {
       const { user } = process.cpuUsage(before)
       const grownBytes = process.memoryUsage().rss - residentBytes
 
-      // All of it took 4 s and 1.4 GB.
+      // Reading all of it took 4 s and 1.4 GB.
       assert.ok(user < 1_000_000, `it took ${user / 1000} ms`)
       assert.ok(grownBytes < 200 * MEGABYTE, `it took ${Math.round(grownBytes / MEGABYTE)} MB`)
     })

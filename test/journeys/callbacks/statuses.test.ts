@@ -6,7 +6,7 @@ import { REPORT_KIND } from '../../../src/channels/whatsapp-cloud/statuses/repor
 import { openWorlds, status, withCallbacks } from '../../support/callback-world/callback-world.ts'
 
 describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
-  it('brings a message forward, in whichever order and however often it arrives', async () => {
+  it('moves a message forward, in any order and however often it arrives', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -21,7 +21,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is known by Meta’s own id where nothing of ours came back with it', async () => {
+  it('is matched by Meta’s id if our own did not come back with it', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -35,7 +35,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is applied by another process where the one that took it only takes', async () => {
+  it('is applied by another process if the one that received it does not apply any', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -50,7 +50,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('shows a failure after Meta had taken the message, with its reason and words', async () => {
+  it('shows a failure after Meta had accepted the message, with its reason and words', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -70,7 +70,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('G5: resolves an unknown result by evidence that comes minutes later', async () => {
+  it('G5: resolves an unknown result if it comes minutes later', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const taken = await world.open(sender)
@@ -87,7 +87,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('G5: is evidence for an attempt whose own call is still open, and is applied once that has ended', async () => {
+  it('G5: is evidence for an attempt whose call is still open, and is applied after the call has ended', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.open(sender)
@@ -114,7 +114,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('shows a failure that overtook the answer to our own call, also where our mark did not come back', async () => {
+  it('shows a failure that overtook the answer to our call, even without our mark', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.open(sender)
@@ -130,7 +130,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('does not wait behind a report that came too early', async () => {
+  it('does not wait behind an earlier report that came too soon', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [one, other] = [await world.addSender(), await world.addSender()]
       const early = await world.open(one)
@@ -150,7 +150,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is applied once by several workers, and by another one when the first dies in the middle', async () => {
+  it('is applied once by several workers, and by another one if the first dies in the middle', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const ids = [await world.publish(sender, 'wamid.1'), await world.publish(sender, 'wamid.2')]
@@ -175,7 +175,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is found again when storage was away', async () => {
+  it('is read again after storage was away', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -192,7 +192,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('does not wait behind an unreadable entry that another version has left', async () => {
+  it('does not wait behind an unreadable entry of another version', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -209,9 +209,9 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('is recorded once although its time is impossible', async () => {
+  it('is recorded once even if its time is impossible', async () => {
     await withCallbacks(newWorld, async (world) => {
-      // Ids are made by the machine's own clock.
+      // Message ids contain the machine's own time.
       world.storage.clock.setNow(Date.now() - world.storage.clock.now())
       const sender = await world.addSender()
       const id = await world.publish(sender, 'wamid.A')
@@ -230,7 +230,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
     })
   })
 
-  it('forgets echoes after a day', async () => {
+  it('is remembered as an echo for a day only', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const id = await world.open(sender)
@@ -264,7 +264,7 @@ describe.each(openWorlds())('what Meta reports, on %s', (_, newWorld) => {
   })
 })
 
-/** Polls rarely after a while: some polls let hours pass in all, and on a busy machine it must not become days. */
+/** Polls rarely after a while. Each poll lets time pass: some hours in all are fine, days on a busy machine would not be. */
 async function eventually<T>(read: () => Promise<T>, isRight: (found: T) => boolean): Promise<T> {
   const began = performance.now()
   for (let turn = 0; ; turn++) {

@@ -25,7 +25,7 @@ async function isClosed(world: CallbackWorld, { connectionId }: CloudSender): Pr
   return world.windows.isClosed(connectionId, RECIPIENT, world.storage.clock.now())
 }
 
-/** The body by which a person’s message comes. */
+/** The body of a callback with a message from a person. */
 function inbound({ phoneNumberId, businessAccountId }: CloudSender, from: string, atMs: number): string {
   const messages = [{ from, id: 'wamid.in', timestamp: String(Math.floor(atMs / 1000)), type: 'text' }]
   const value = { metadata: { phone_number_id: phoneNumberId }, contacts: [], messages }
@@ -33,13 +33,13 @@ function inbound({ phoneNumberId, businessAccountId }: CloudSender, from: string
   return JSON.stringify({ object: 'whatsapp_business_account', entry })
 }
 
-/** The body in which Meta reports on a number or its account. */
+/** The body of a callback with a change of a number or its account. */
 function news({ businessAccountId: id }: CloudSender, time: number, change: { field: string; value: unknown }): string {
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id, time, changes: [change] }] })
 }
 
-describe.each(openWorlds())('a window that is found closed by a callback, on %s', (_, newWorld) => {
-  it('fails the message, is remembered, and sends it again once where a template carries it', async () => {
+describe.each(openWorlds())('a window that a callback reports as closed, on %s', (_, newWorld) => {
+  it('fails the message, is remembered, and sends it again once if a template can carry it', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender({ templates: TEXT_TEMPLATE })
       const id = await world.publish(sender, 'wamid.A')
@@ -56,7 +56,7 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
     })
   })
 
-  it('is remembered of who hides their number, too, so that the repeat goes as a template', async () => {
+  it('is also remembered of people who hide their number, so that the repeat goes as a template', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender({ templates: TEXT_TEMPLATE })
       const id = await world.publish(sender, 'wamid.A')
@@ -74,7 +74,7 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
     })
   })
 
-  it('fails the message for good without a template that carries it, or when that was one', async () => {
+  it('fails the message for good if no template can carry it, or if it was a template', async () => {
     await withCallbacks(newWorld, async (world) => {
       const [without, withText] = [await world.addSender(), await world.addSender({ templates: TEXT_TEMPLATE })]
       const plain = await world.publish(without, 'wamid.A')
@@ -95,7 +95,7 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
     })
   })
 
-  it('sends nothing again for ever, when the repeat is refused for the same', async () => {
+  it('sends nothing again and again if the repeat is refused for the same reason', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender({ templates: TEXT_TEMPLATE })
       const first = await world.publish(sender, 'wamid.A')
@@ -117,7 +117,7 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
     })
   })
 
-  it('sends nothing again that was refused more than a day ago', async () => {
+  it('sends no message again that was refused more than a day ago', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender({ templates: TEXT_TEMPLATE })
       const id = await world.publish(sender, 'wamid.A')
@@ -134,7 +134,7 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
     })
   })
 
-  it('is open again when the recipient writes, but not by what was written before', async () => {
+  it('opens when the recipient writes, but not for messages written before', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
       const { clock } = world.storage
@@ -154,8 +154,8 @@ describe.each(openWorlds())('a window that is found closed by a callback, on %s'
   })
 })
 
-describe.each(openWorlds())('what Meta reports on a number, on %s', (_, newWorld) => {
-  it('is remembered as of its own time, for the numbers that it names', async () => {
+describe.each(openWorlds())('a report of Meta about a number, on %s', (_, newWorld) => {
+  it('is remembered with its own time, for the numbers that it names', async () => {
     await withCallbacks(newWorld, async (world) => {
       const one = await world.addSender()
       const other = await world.addSender({ beside: one })

@@ -39,7 +39,7 @@ describe.each(ENGINES)('the command line as a process on $name', ({ block, openS
     return openStranger(settings.database)
   }
 
-  it('leads from nothing to a token, and lists what it made', async () => {
+  it('leads from nothing to a token, and lists what it created', async () => {
     const early = await cli.run('account', 'list')
     await cli.json('account', 'create', 'Acme')
     const connection = await cli.json<{ id: string }>('connection', 'add', '15550001000', '--channel', 'sandbox')
@@ -59,7 +59,7 @@ describe.each(ENGINES)('the command line as a process on $name', ({ block, openS
     )
   })
 
-  it('waits for another writer, and is seen by others at once', async () => {
+  it('waits for another writer, and others see its changes at once', async () => {
     await cli.json('account', 'create', 'Acme')
     await cli.json('token', 'create', '--name', 'shop', '--expires', '7d')
     const service = await beside()
@@ -75,7 +75,7 @@ describe.each(ENGINES)('the command line as a process on $name', ({ block, openS
     await service.close()
   })
 
-  it('shows what the sandbox delivered, in order, a second delivery too', async () => {
+  it('shows what the sandbox delivered, in order, including a second delivery', async () => {
     await cli.json('account', 'create', 'Acme')
     const { id } = await cli.json<{ id: string }>('connection', 'add', '15550001000', '--channel', 'sandbox')
     const service = await beside()
@@ -111,7 +111,7 @@ describe.each(ENGINES)('the command line as a process on $name', ({ block, openS
 })
 
 describe('the command line as a process', () => {
-  it('reads a .env file in its folder, behind the environment', async () => {
+  it('reads a .env file in its folder, and the environment comes first', async () => {
     writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=9000\nNUNCIO_LOG_LEVEL=debug\nNUNCIO_PROT=1\n')
 
     const { code, stdout, stderr } = await cli.run('config')
@@ -122,7 +122,7 @@ describe('the command line as a process', () => {
     assert.match(stderr, /NUNCIO_PROT \(\.env file\) is no setting .* Did you mean NUNCIO_PORT\?/)
   })
 
-  it('refuses to serve on wrong settings, with all of them in one answer', async () => {
+  it('refuses to serve with wrong settings, and names all of them at once', async () => {
     writeFileSync(join(folder, '.env'), 'NUNCIO_PORT=x\nNUNCIO_DATABASE_URL=postgres://anna:hunter2@db\n')
 
     const { code, stdout, stderr } = await cli.run('serve')
@@ -132,7 +132,7 @@ describe('the command line as a process', () => {
     assert.doesNotMatch(stderr, /hunter2/)
   })
 
-  it('names the true line of a fault in the sources, though a build runs', async () => {
+  it('names the line of a fault in the sources although a build runs', async () => {
     const broken = 'Date.now = () => { throw new Error("no clock") }'
 
     const { stderr } = await promisify(execFile)(

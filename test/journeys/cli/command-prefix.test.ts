@@ -16,7 +16,7 @@ describe('sentences name commands as they are typed where the program runs', () 
 
   beforeAll(() => {
     workDir = mkdtempSync(join(tmpdir(), 'nuncio-prefix-'))
-    // As a package holds it.
+    // The same layout as in an installed package.
     const folder = join(workDir, 'node_modules', 'nuncio')
     cpSync(dirname(dirname(nuncioMain)), folder, { recursive: true })
     copy = join(folder, 'src', 'nuncio.js')
@@ -24,7 +24,7 @@ describe('sentences name commands as they are typed where the program runs', () 
 
   afterAll(() => rmSync(workDir, { recursive: true, force: true }))
 
-  /** What a command says for which there is no database yet, and the first line of its help. */
+  /** What a command says when there is no database yet, and the first line of its help. */
   async function said(main: string, environment: Readonly<Record<string, string>> = {}): Promise<readonly unknown[]> {
     const cli = new NuncioCli({
       dataDir: join(workDir, 'data'),

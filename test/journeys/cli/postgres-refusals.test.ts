@@ -23,7 +23,7 @@ afterEach(async () => {
   folder.remove()
 })
 
-/** What a person changes about the URL, who has a password in it whatever else is wrong. */
+/** The URL with what a person would change in it. It contains a password, whatever else is wrong. */
 function urlWith(change: (url: URL) => void): string {
   const url = new URL(database.url)
   change(url)
@@ -98,7 +98,7 @@ const OBSTACLES: readonly Obstacle[] = [
 const SERVICES = ['serve', 'serve --processes 2']
 const COMMANDS = ['migrate', 'account list', 'account create Acme']
 
-describe('a PostgreSQL that cannot be used', () => {
+describe('an unusable PostgreSQL', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
     const url = await obstacle.openUrl()
     const environment = { NUNCIO_DATABASE_URL: url, NUNCIO_PORT: '0' }

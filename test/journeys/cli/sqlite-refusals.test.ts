@@ -31,7 +31,7 @@ function change(sql: string): void {
 
 interface Obstacle {
   readonly what: string
-  /** Of a database that was just made. */
+  /** Brings a new database into this state. */
   readonly bring: () => void
   readonly sentence: RegExp
 }
@@ -79,7 +79,7 @@ const OBSTACLES: readonly Obstacle[] = [
 
 const COMMANDS = ['migrate', 'account list', 'account create Acme']
 
-describe('an SQLite database that cannot be used', () => {
+describe('an unusable SQLite database', () => {
   it.each(OBSTACLES)('is refused with one sentence by the service and by every command: $what', async (obstacle) => {
     await cli.run('migrate')
     obstacle.bring()
@@ -96,7 +96,7 @@ describe('an SQLite database that cannot be used', () => {
     assert.deepEqual(bytes(), before)
   })
 
-  it('is used when a newer version has only added to it', async () => {
+  it('is used if a newer version has only added to it', async () => {
     await cli.run('migrate')
     change(`insert into migration values (9999, 'one-more', 0); pragma user_version = 9999; create table more (a)`)
 

@@ -29,7 +29,7 @@ const SLOW_MS = 5_500
 
 /** For each proof, by its title: a mistake that WhatsApp Web could make and that this proof notices. */
 export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
-  'reads each setting, and reads what it writes of it as the same': {
+  'reads each setting, and reads its own written form as the same value': {
     mistake: 'forgets a setting',
     world: ({ description }) => ({
       description: {
@@ -49,7 +49,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
     mistake: 'takes a setting for a secret',
     world: ({ description }) => ({ description: { ...description, secretKeys: ['typing'] } }),
   },
-  'refuses a setting that it does not have, and says its name and not its value': {
+  'refuses an unknown setting, and names it without its value': {
     mistake: 'takes any setting',
     channel: () => ({ parseSettings: (given) => given }),
   },
@@ -62,26 +62,25 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'hands over once, and byte for byte: line breaks, tabs and white space at its ends': writing(
+  'hands over once, and byte for byte: line breaks, tabs and white space at both ends': writing(
     'tidies white space up',
     (text) => text.trim(),
   ),
   'hands over once, and byte for byte: faces of several code points': writing('takes faces apart', (text) =>
     text.replaceAll('\u200d', ''),
   ),
-  'hands over once, and byte for byte: letters whose marks stand by themselves': writing('normalises text', (text) =>
+  'hands over once, and byte for byte: letters with combining marks': writing('normalises text', (text) =>
     text.normalize('NFC'),
   ),
   'hands over once, and byte for byte: text from right to left': writing(
     'marks the direction of text',
     (text) => `\u200e${text}`,
   ),
-  'hands over once, and byte for byte: what markup would eat': writing('takes text for markup', (text) =>
+  'hands over once, and byte for byte: characters of markup': writing('takes text for markup', (text) =>
     text.replaceAll('*', ''),
   ),
-  'hands over once, and byte for byte: as many code points as there may be': writing(
-    'counts in units of UTF-16',
-    (text) => text.slice(0, 4_096),
+  'hands over once, and byte for byte: the most code points allowed': writing('counts in units of UTF-16', (text) =>
+    text.slice(0, 4_096),
   ),
   'hands over once, and byte for byte: image with its caption': attaching('leaves captions out', () => ({
     caption: null,
@@ -95,11 +94,11 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
   'hands over once, and byte for byte: audio with its caption': attaching('sends every file as a document', () => ({
     type: 'document',
   })),
-  'says for each accepted message by what id the network knows it': {
+  'returns for each accepted message the id that the network gave it': {
     mistake: 'makes up an id',
     channel: ending((outcome) => (outcome.kind === 'accepted' ? { ...outcome, networkId: 'id' } : outcome)),
   },
-  'gets ready without any effect that a recipient sees, and harmlessly twice': {
+  'prepares without an effect that a recipient sees, and harmlessly twice': {
     mistake: 'sends when it is to get ready',
     channel: (channel) => ({
       async prepare(handover, signal) {
@@ -109,7 +108,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'goes on with what another worker has got ready': {
+  'continues with what another worker has prepared': {
     mistake: 'knows only what its own worker has got ready',
     channel(channel) {
       const ready = new Set<MessageId>()
@@ -125,7 +124,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       }
     },
   },
-  'sends nothing whose attachment was not got ready, and asks for that': {
+  'sends no message whose attachment was not prepared, and asks for that': {
     mistake: 'uploads while it sends',
     channel: (channel) => ({
       async send(handover, signal, stillHolds) {
@@ -134,7 +133,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'says media_lost of an attachment that is gone, and that it may be tried again': {
+  'reports media_lost for a missing attachment, and that a retry is possible': {
     mistake: 'fails the message whose attachment is gone',
     channel: (channel) => ({
       async prepare(handover, signal) {
@@ -144,7 +143,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'says what became of a message whose connection has no settings, and never throws': {
+  'returns an outcome for a message whose connection has no settings, and never throws': {
     mistake: 'needs settings',
     channel: (channel) => ({
       async send(handover, ...limits) {
@@ -153,7 +152,7 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'says what became of a message whose attachment is missing, and never throws': {
+  'returns an outcome for a message whose attachment is missing, and never throws': {
     mistake: 'needs the file',
     channel: (channel) => ({
       async send(handover, ...limits) {
@@ -162,11 +161,11 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'says rejected, with a reason, of what the network refuses': {
+  'reports rejected, with a reason, if the network refuses a message': {
     mistake: 'tries again to send to a number that is not registered',
     channel: failing(() => ({ class: 'transient' })),
   },
-  'says that it is the connection that cannot send, and not the message': {
+  'reports that the connection cannot send, and not that the message is wrong': {
     mistake: 'fails the message when the line has ended',
     channel: failing(() => ({ class: 'permanent' })),
   },
@@ -195,17 +194,17 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'G6: sends nothing when it is stopped before it begins': {
+  'G6: sends nothing if it is stopped before it begins': {
     mistake: 'ignores that it was stopped before',
     channel: (channel) => ({
       send: (handover, _, stillHolds) => channel.send(handover, new AbortController().signal, stillHolds),
     }),
   },
-  'G6: sends nothing once the claim no longer holds: text': {
+  'G6: sends nothing after the claim has expired: text': {
     mistake: 'leaves the fence out',
     channel: (channel) => ({ send: (handover, signal) => channel.send(handover, signal, () => true) }),
   },
-  'G6: sends nothing once the claim no longer holds: image': {
+  'G6: sends nothing after the claim has expired: image': {
     mistake: 'checks the claim too early',
     channel: (channel) => ({
       send(handover, signal, stillHolds) {
@@ -214,18 +213,18 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       },
     }),
   },
-  'ends soon when it is stopped while it gets a message ready': {
+  'ends soon if it is stopped while it prepares a message': {
     mistake: 'ignores that it is stopped while it gets ready',
     channel: () => ({ prepare: () => setTimeout(SLOW_MS, { kind: 'ready' }) }),
   },
-  'never throws while storage is away, and says rejected only of what does not arrive': {
+  'never throws while storage is away, and reports rejected only for a message that does not arrive': {
     mistake: 'throws while storage is away',
     channel: ending((outcome) => {
       if (outcome.kind === 'rejected') throw new Broken(outcome.failure.code)
       return outcome
     }),
   },
-  'G5: finds evidence of what arrived, whichever worker is asked': {
+  'G5: finds evidence of a message that arrived, whichever worker is asked': {
     mistake: 'knows only of what its own worker has sent',
     channel(channel) {
       const sent = new Set<MessageId>()
@@ -238,17 +237,17 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
       }
     },
   },
-  'G5: never says not-sent of what arrived, and never accepted of what did not':
+  'G5: never reports not-sent for a message that arrived, or accepted for one that did not':
     doubting('takes no report for not sent'),
   'G5: keeps its word that an attempt was not sent': {
     mistake: 'forgets what it said of an attempt',
     channel: (channel) => ({ send: (handover, ...limits) => channel.send(nextAttempt(handover), ...limits) }),
   },
-  'knows the attempts of a message apart': {
+  'distinguishes the attempts of a message': {
     mistake: 'does not distinguish attempts',
     channel: (channel) => ({ reconcile: (open) => channel.reconcile({ ...open, attemptNumber: 1 }) }),
   },
-  'changes nothing outside by being asked': {
+  'has no outside effect when it is asked': {
     mistake: 'sends in order to find out whether it can',
     channel: (channel, world) => ({
       async reconcile(open) {
@@ -265,22 +264,22 @@ export const BROKEN_WEB: Readonly<Record<string, BrokenWeb>> = {
     mistake: 'reports under another connection',
     channel: reporting((receipt, offer) => offer({ ...receipt, connectionId: 'another' as ConnectionId })),
   },
-  'reports what came too early once more, when its attempt has ended': {
+  'repeats a report that came too early after its attempt has ended': {
     mistake: 'lets a report go that came too early',
     channel: reporting((receipt, offer) => offer(receipt).then(() => 'applied')),
   },
-  'reports nothing that is not its network’s or not about its connection': {
+  'reports nothing from another network or about another connection': {
     mistake: 'takes every report for one about a message of its own',
     memory: {
       findSome: async (_, connectionId, keys) =>
         keys.map((key, position) => ({ position, connectionId, key, value: 'any', at: Date.now() })),
     },
   },
-  'reports nothing more once it has stopped, and leaves it to another worker': {
+  'reports nothing after it has stopped, and leaves that to another worker': {
     mistake: 'goes on reporting when it has stopped',
     channel: () => ({ stop: () => Promise.resolve() }),
   },
-  'stops harmlessly before it was started, and twice': {
+  'can be stopped before it was started, and twice': {
     mistake: 'cannot be stopped before it was started',
     channel(channel) {
       let isStarted = false
