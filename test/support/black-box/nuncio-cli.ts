@@ -6,7 +6,7 @@ const LONGEST_CALL_MS = 120_000
 const LONGEST_OUTPUT_BYTES = 2 ** 30
 // As long as a command waits for a connection.
 const CONNECTS_WITHIN_MS = 5_000
-const CONNECTION_TIMEOUT = 'terminated due to connection timeout'
+const CONNECTION_TIMEOUT = /timeout expired|connection timeout/
 
 export interface CliAnswer {
   readonly code: number | string
@@ -78,7 +78,7 @@ export async function runJson<Answer>(cli: Pick<NuncioCli, 'run'>, args: readonl
   for (;;) {
     const { code, stdout, stderr } = await cli.run(...args, '--json')
     if (code === 0) return JSON.parse(stdout) as Answer
-    if (!stderr.includes(CONNECTION_TIMEOUT) || deadline.isOver())
+    if (!CONNECTION_TIMEOUT.test(stderr) || deadline.isOver())
       throw new Error(`nuncio ${args.join(' ')} ended with ${code}: ${stderr}`)
   }
 }
