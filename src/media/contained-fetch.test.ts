@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 const OPEN_GUARD: AddressGuard = { admits: () => true, allows: () => true }
-const openDial = createDial({ guard: OPEN_GUARD, connectMs: 500, trustedCertificates: undefined })
+const openDial = createDial({ guard: OPEN_GUARD, connectMs: 30_000, trustedCertificates: undefined })
 
 function expectNothingReached(): void {
   expect(canary.connects + canary6.connects).toBe(0)
@@ -148,7 +148,7 @@ describe('addresses of a name', () => {
   it('control: a second look-up at the connection lets a rebinding name in', async () => {
     world.dns.set('rebind.test', (question) => ({ a: [question === 1 ? fine.address : '127.0.0.1'] }))
     const { createNameResolver } = await import('./resolve-name.ts')
-    const lookUp = createNameResolver({ servers: [world.dns.address], timeoutMs: 1000 })
+    const lookUp = createNameResolver({ servers: [world.dns.address], timeoutMs: 30_000 })
     const dial: Dial = async (target, _checked, signal) => openDial(target, await lookUp(target.host, signal), signal)
 
     const fetched = await world.fetch(`http://rebind.test:${canary.port}/`, { replaced: { dial } })
@@ -315,7 +315,7 @@ describe('each guard by itself', () => {
   it('G9: sends nothing to a peer that is not a checked address', async () => {
     const openSocket = ((options: object) =>
       connect({ ...options, host: '127.0.0.1', port: canary.port })) as typeof connect
-    const dial = createDial({ guard: OPEN_GUARD, connectMs: 500, trustedCertificates: undefined, openSocket })
+    const dial = createDial({ guard: OPEN_GUARD, connectMs: 30_000, trustedCertificates: undefined, openSocket })
 
     expect(await world.fetch(fine.url(), { replaced: { dial } })).toMatchObject({ code: 'media_blocked' })
     expect(canary.requests).toEqual([])

@@ -113,7 +113,7 @@ describe('a fetch over TLS', () => {
     const openSocket = ((options: object) => connect({ ...options, host: '127.0.0.1', port })) as typeof connect
     const { host, url, trusted } = await secureHost()
     const guard = createAddressGuard({ allowed: [parseAddressRange(host.address)!], refused: [] })
-    const dial = createDial({ guard, connectMs: 500, trustedCertificates: undefined, openSocket })
+    const dial = createDial({ guard, connectMs: 30_000, trustedCertificates: undefined, openSocket })
 
     const failed = await world.fetch(url, { ...trusted, replaced: { dial } })
     await new Promise((resolve) => listener.close(resolve))

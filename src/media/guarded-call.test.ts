@@ -42,7 +42,7 @@ function call(url: string, how: How = {}): Promise<CallEnd> {
     refused: refused.map((text) => parseAddressRange(text)!),
     dnsServers: [world.dns.address],
   })
-  const request = { method: 'POST', url, headers: {}, body: '{}', timeoutMs: 2_000, ...wanted } as const
+  const request = { method: 'POST', url, headers: {}, body: '{}', timeoutMs: 30_000, ...wanted } as const
   return guarded.call({ ...request, mostAnswerBytes: MOST_ANSWER_BYTES }, { signal, ...(mayBegin && { mayBegin }) })
 }
 

@@ -50,7 +50,7 @@ describe('random URLs, DNS answers and redirects', () => {
     const host = await world.host((socket) => socket.end(response(302, { location })))
     const real = createDial({
       guard: createAddressGuard({ allowed: [parseAddressRange(host.address)!], refused: [] }),
-      connectMs: 3000,
+      connectMs: 30_000,
       trustedCertificates: undefined,
     })
     const dial: Dial = (target, addresses, signal) =>

@@ -20,7 +20,7 @@ export const PNG = Buffer.from(
 export const FETCHER = 'fetcher' as WorkerId
 
 /** Long enough for a busy machine. Tests of a time limit set their own. */
-const LONG_TIMEOUTS = { dnsMs: 3_000, connectMs: 3_000, headersMs: 3_000, leastTotalMs: 10_000 }
+const LONG_TIMEOUTS = { dnsMs: 30_000, connectMs: 30_000, headersMs: 30_000, leastTotalMs: 60_000 }
 
 type Options = Partial<MediaFetcherOptions> & {
   readonly type?: MediaType
