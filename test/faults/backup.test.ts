@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { describe, it, vi } from 'vitest'
+import { describe, it } from 'vitest'
 import { checkRun } from '../support/black-box/check-run.ts'
 import { Load } from '../support/black-box/load.ts'
 import { nuncioEnvironment, nuncioMain } from '../support/black-box/nuncio-environment.ts'
@@ -25,8 +25,6 @@ import {
   waitUntilHeld,
 } from './gone-back/check-after-hold.ts'
 import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
-
-vi.setConfig({ hookTimeout: 60_000 })
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()

@@ -45,7 +45,7 @@ describe.concurrent('attempts that end before their network has answered', () =>
       await attempts.assertHonestEnds('Cut off by kill -9', 'stopped_while_sending')
       await attempts.assertPagesSay(AFTER_A_STOP)
     })
-  }, 240_000)
+  })
 
   it('G5 G6 G10: a process that is stopped beyond its claim: the log states only what can be proven (situation 34)', async () => {
     await withAttempts(async (attempts, { service, cli }) => {
@@ -62,14 +62,14 @@ describe.concurrent('attempts that end before their network has answered', () =>
       await attempts.assertHonestEnds('Cut off by SIGSTOP', 'result_unknown')
       await attempts.assertPagesSay(WITHOUT_ANSWER)
     })
-  }, 240_000)
+  })
 
   it('G5 G10: a network that never answers: the log states what a report shows (situation 44)', async () => {
     await withAttempts(async (attempts) => {
       await attempts.assertHonestEnds('Never answered', 'result_unknown', { provable: ['accepted'] })
       await attempts.assertPagesSay(NOT_CUT_OFF)
     })
-  }, 240_000)
+  })
 
   it('G5 G10: kill -9 on PostgreSQL: the log states only what the next worker can prove', async () => {
     await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
@@ -82,7 +82,7 @@ describe.concurrent('attempts that end before their network has answered', () =>
       await attempts.assertHonestEnds('Cut off by kill -9, PostgreSQL', 'stopped_while_sending')
       await attempts.assertPagesSay(AFTER_A_STOP)
     })
-  }, 240_000)
+  })
 
   it('G5 G6 G10: a stopped worker on PostgreSQL: the log states only what the next one can prove, even after the first resumes', async () => {
     await withAttemptsOnPostgres(async (attempts, { cluster, readLines }) => {
@@ -100,7 +100,7 @@ describe.concurrent('attempts that end before their network has answered', () =>
 
       await attempts.assertHonestEnds('The same after it woke up', 'stopped_while_sending')
     })
-  }, 240_000)
+  })
 })
 
 async function withAttempts(run: (attempts: CutAttempts, world: World) => Promise<void>): Promise<void> {

@@ -41,7 +41,7 @@ describe('a service that is killed while thousands of its messages are deferred'
     } finally {
       await world.close()
     }
-  }, 150_000)
+  })
 })
 
 async function sendMany(world: World, count: number): Promise<string[]> {

@@ -4,11 +4,11 @@ import { runInOwnMounts, whyNoOwnMounts } from '../support/black-box/own-mounts.
 import { printTable } from '../support/black-box/print-table.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import type { DiskFullReport } from './disk-full/fill-disk.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
-const deadlineMs = 400_000 + rounds * 45_000
+const deadlineMs = timeLimitMs(rounds)
 const obstacle = whyNoOwnMounts()
 
 describe('a full disk', () => {

@@ -138,7 +138,7 @@ describe('the kill test of doctor, with a service that breaks a promise', () => 
       place,
       service,
       rounds: 1,
-      signal: AbortSignal.timeout(100_000),
+      signal: new AbortController().signal,
       onProgress: () => {},
     })
 

@@ -5,12 +5,11 @@ import { printTable } from '../support/black-box/print-table.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import type { ServiceReport } from './power-cut/cut-power.ts'
 import type { ControlReports } from './power-cut/run-controls.ts'
-import { readRounds, readSeed } from './run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from './run-length.ts'
 
 const cuts = readRounds({ brief: 10, quick: 4 })
 const seed = readSeed()
-// Time to start, to run in and to check, and a few seconds for each cut on a slow machine.
-const deadlineMs = 150_000 + cuts * 3_000
+const deadlineMs = timeLimitMs(cuts)
 const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
 
 describe('a power cut', () => {

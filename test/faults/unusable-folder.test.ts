@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { runInOwnMounts, whyNoOwnMounts } from '../support/black-box/own-mounts.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
+import { timeLimitMs } from './run-length.ts'
 import type { Tried } from './unusable-folder/try-commands.ts'
 
-const DEADLINE_MS = 170_000
+const deadlineMs = timeLimitMs(1)
 const obstacle = whyNoOwnMounts(['setpriv'])
 
 const NO_ROOM =
@@ -27,7 +28,7 @@ describe('an unusable data folder', () => {
     async () => {
       const script = new URL('unusable-folder/try-commands.ts', import.meta.url)
 
-      const tried = await runInOwnMounts<Tried[]>(script, { deadlineMs: DEADLINE_MS })
+      const tried = await runInOwnMounts<Tried[]>(script, { deadlineMs })
 
       assert.deepEqual([...new Set(tried.map(({ what }) => what))], Object.keys(SENTENCES))
       for (const { what, command, answer, isUnchanged } of tried) {
@@ -37,6 +38,6 @@ describe('an unusable data folder', () => {
         assert.match(sentence, SENTENCES[what] ?? /never/, context)
       }
     },
-    DEADLINE_MS + 5_000,
+    deadlineMs,
   )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { describe, it, onTestFinished, vi } from 'vitest'
+import { describe, it, onTestFinished } from 'vitest'
 import { findFreePort } from '../support/black-box/free-port.ts'
 import { NuncioProcess } from '../support/black-box/nuncio-process.ts'
 import { QuickCli } from '../support/black-box/quick-cli.ts'
@@ -17,8 +17,6 @@ import type { Simulator } from '../support/whatsapp-web/simulator.ts'
 import { waitUntilHeld } from './gone-back/check-after-hold.ts'
 import { findFaults, readSeen } from './whatsapp-web/find-faults.ts'
 import { installChannel, linkNumbers, networkSettings, openNetwork } from './whatsapp-web/web-run.ts'
-
-vi.setConfig({ hookTimeout: 60_000 })
 
 const REASON = whyNoLibrary()
 const RECIPIENT = '447900000001'
@@ -137,6 +135,5 @@ describe.each(SIDES)('a backup of $name with a linked number that is restored el
         await first.close()
       }
     },
-    240_000,
   )
 })

@@ -3,12 +3,12 @@ import { describe, it } from 'vitest'
 import { runInOwnMounts, whyNoOwnMounts } from '../../support/black-box/own-mounts.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { skipNote } from '../../support/black-box/skip-note.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import type { ServerDiskFullReport } from './disk-full/fill-server-disk.ts'
 
 const rounds = readRounds({ brief: 2, quick: 1 })
 const seed = readSeed()
-const deadlineMs = 150_000 + rounds * 60_000
+const deadlineMs = timeLimitMs(rounds)
 const obstacle = whyNoOwnMounts()
 
 describe('a full disk under PostgreSQL', () => {

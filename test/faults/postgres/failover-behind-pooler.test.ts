@@ -18,13 +18,10 @@ describe('a failover behind a pooler that keeps the connections of the service o
   it.skipIf(obstacle !== null)(
     `G12: to an asynchronous standby that has not seen what was sent holds all lanes${skipNote(obstacle)}`,
     () => within(false, lackWhatWasSent),
-    240_000,
   )
 
-  it.skipIf(obstacle !== null)(
-    `G12: to a synchronous standby continues by itself${skipNote(obstacle)}`,
-    () => within(true, goOn),
-    240_000,
+  it.skipIf(obstacle !== null)(`G12: to a synchronous standby continues by itself${skipNote(obstacle)}`, () =>
+    within(true, goOn),
   )
 })
 

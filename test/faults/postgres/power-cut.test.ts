@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { runInOwnMounts, whyNoOwnMounts } from '../../support/black-box/own-mounts.ts'
 import { printTable } from '../../support/black-box/print-table.ts'
 import { skipNote } from '../../support/black-box/skip-note.ts'
-import { readRounds, readSeed } from '../run-length.ts'
+import { readRounds, readSeed, timeLimitMs } from '../run-length.ts'
 import type { ServiceReport } from './power-cut/cut-power.ts'
 import type { ControlReport, ControlReports } from './power-cut/run-controls.ts'
 
@@ -11,8 +11,7 @@ const cuts = readRounds({ brief: 3, quick: 2 })
 const controlCuts = readRounds({ brief: 2, quick: 2 })
 const seed = readSeed()
 const obstacle = whyNoOwnMounts(['mkfs.xfs', 'mkfs.ext4'])
-// Time to start, to check, and to recover from each cut on a slow machine.
-const deadlineMs = 120_000 + cuts * 15_000
+const deadlineMs = timeLimitMs(cuts)
 
 describe('a power cut of PostgreSQL', () => {
   it.skipIf(obstacle !== null)(
