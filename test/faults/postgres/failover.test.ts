@@ -42,6 +42,7 @@ describe('a failover to a synchronous standby', () => {
           await load.waitForAcks(AT_STAKE)
           await world.failOver()
           movedAt.push(performance.now())
+          await timed.untilAckAfter(movedAt.at(-1) ?? 0)
         }
         await setTimeout(BETWEEN_MS)
         await load.stop()

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { findFreePort } from '../../support/black-box/free-port.ts'
-import { NuncioProcess } from '../../support/black-box/nuncio-process.ts'
+import { NuncioProcess, type ServiceSettings } from '../../support/black-box/nuncio-process.ts'
 import type { TryAnswer } from '../../support/black-box/send-client.ts'
 import { waitUntil } from '../../support/black-box/wait-until.ts'
 import type { PostgresServer } from '../../support/postgres/postgres-server.ts'
@@ -11,9 +11,11 @@ import type { ReplicatedCluster } from './replicated-cluster.ts'
 import type { TimedClient } from './timed-client.ts'
 
 const REFUSED_FOR_MS = 2_000
-const ENDED_WITHIN_MS = 20_000
+const NOTICED_WITHIN_MS = 30_000
+const ENDED_WITHIN_MS = 60_000
 const BACK_WITHIN_MS = 15_000
 const DATABASE = 'nuncio'
+const REFUSED = /The database is refused: it is an old primary \(timeline 1\): a standby has been promoted since/
 
 /**
  * Asserts that the workers report ready: messages are accepted while lanes are held, so no load balancer may turn requests away.
@@ -39,7 +41,9 @@ export async function assertOldPrimaryIsRefused(
   const { services, dataDir, workDir } = cluster
   const messagesBefore = await countMessages(old)
   way.moveTo(old.port)
-  const movedAt = performance.now()
+  const isRefused = async () => services.every(({ settings }) => REFUSED.test(readLog(workDir, settings)))
+  await waitUntil('the services refuse it', isRefused, { deadlineMs: NOTICED_WITHIN_MS })
+  const refusedAt = performance.now()
 
   const late = new NuncioProcess({
     dataDir,
@@ -51,15 +55,13 @@ export async function assertOldPrimaryIsRefused(
   late.spawn()
   const ending = await late.ended(ENDED_WITHIN_MS)
   await setTimeout(REFUSED_FOR_MS)
-  const answers = timed.calls.filter(({ startedAt }) => startedAt > movedAt).map(({ answer }) => answer)
+  const answersSince = () => timed.calls.filter(({ startedAt }) => startedAt > refusedAt)
+  await waitUntil('something is answered', async () => answersSince().length > 0, { deadlineMs: NOTICED_WITHIN_MS })
+  const answers = answersSince().map(({ answer }) => answer)
 
   assert.deepEqual(new Set(answers.map(whatItSays)), new Set(['503 not_accepted']))
   assert.equal(await countMessages(old), messagesBefore)
-  for (const { settings, isRunning } of services) {
-    assert.ok(isRunning)
-    const log = readFileSync(join(workDir, `${settings.name}.log`), 'utf8')
-    assert.match(log, /The database is refused: it is an old primary \(timeline 1\): a standby has been promoted since/)
-  }
+  assert.ok(services.every(({ isRunning }) => isRunning))
   assert.equal(ending.code, 1)
   assert.match(late.log, /^nuncio: The database is refused: it is an old primary/m)
 
@@ -71,6 +73,10 @@ export async function assertOldPrimaryIsRefused(
 
 function whatItSays(answer: TryAnswer): string {
   return answer.kind === 'refused' ? `${answer.status} ${answer.codes.join()}` : answer.kind
+}
+
+function readLog(workDir: string, { name }: ServiceSettings): string {
+  return readFileSync(join(workDir, `${name}.log`), 'utf8')
 }
 
 async function countMessages(server: PostgresServer): Promise<number> {

@@ -62,6 +62,7 @@ describe('a pooler in transaction mode, with fewer connections than the workers 
           pool = await openPool(server)
           way.moveTo(pool.port)
           backAt.push(performance.now())
+          await timed.untilAckAfter(backAt.at(-1) ?? 0)
         }
         await setTimeout(BETWEEN_MS)
         const sessions = await countSessions(server)

@@ -34,13 +34,15 @@ describe('a server that refuses its usual statements for a while', () => {
       environment: { NUNCIO_DATABASE_MIGRATE_URL: server.url('nuncio') },
       urlOf: (_: number, url: string) => url.replace(/\/\/[^@]+@/, `//${ROLE}:app@`),
     }
-    await runOn(server, roles, async ({ answers }) => {
-      await setTimeout(WAIT_MS)
+    await runOn(server, roles, async (load) => {
+      await load.waitForAcks(SOME)
       await server.query(`revoke ${WRITING} from ${ROLE}`, [], 'nuncio')
       await setTimeout(WAIT_MS)
+      const isRefused = async () => (load.answers['503 not_accepted'] ?? 0) > 0
+      await waitUntil('something is refused', isRefused, { deadlineMs: WITHIN_MS })
       await server.query(`grant ${WRITING} to ${ROLE}`, [], 'nuncio')
-      await setTimeout(WAIT_MS)
-      assert.deepEqual(Object.keys(answers).toSorted(), ['503 not_accepted', 'acked'])
+      await load.waitForAcks(SOME)
+      assert.deepEqual(Object.keys(load.answers).toSorted(), ['503 not_accepted', 'acked'])
     })
   })
 

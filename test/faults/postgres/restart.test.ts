@@ -37,7 +37,7 @@ describe('PostgreSQL that crashes and comes back', () => {
         const load = new Load({ client: timed, connections, pauseMs: loadPauseMs(60), keyedShare: 0.4, seed })
         load.start()
 
-        const downs = await crashAgainAndAgain(cluster, load)
+        const downs = await crashAgainAndAgain(cluster, load, timed)
 
         await load.stop()
         const { counts, states, input } = await checkRun(cluster, load.requests)
@@ -72,14 +72,16 @@ interface Down {
   readonly upAt: number
 }
 
-async function crashAgainAndAgain({ server }: Cluster, load: Load): Promise<Down[]> {
+async function crashAgainAndAgain({ server }: Cluster, load: Load, timed: TimedClient): Promise<Down[]> {
   const downs: Down[] = []
   for (let round = 0; round < rounds; round += 1) {
     await setTimeout(BETWEEN_MS)
     await load.waitForAcks(AT_STAKE)
     const askedAt = performance.now()
     await server.restart('immediate')
-    downs.push({ askedAt, upAt: performance.now() })
+    const upAt = performance.now()
+    downs.push({ askedAt, upAt })
+    await timed.untilAckAfter(upAt)
   }
   await setTimeout(BETWEEN_MS)
   return downs

@@ -41,7 +41,7 @@ describe('a synchronous standby that hangs', () => {
           assert.ok((await primary.query(WAITING)).length > 0, 'Nothing waits for the standby any more')
           replication.endBlackHole()
           backAt.push(performance.now())
-          await setTimeout(RUN_IN_MS)
+          await timed.untilAckAfter(backAt.at(-1) ?? 0)
         }
         await load.stop()
 

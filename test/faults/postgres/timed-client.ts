@@ -1,4 +1,5 @@
 import type { Letter, SendClient, TryAnswer } from '../../support/black-box/send-client.ts'
+import { waitUntil } from '../../support/black-box/wait-until.ts'
 
 interface TimedCall {
   readonly startedAt: number
@@ -24,6 +25,12 @@ export class TimedClient implements Pick<SendClient, 'send'> {
 
   get slowestMs(): number {
     return Math.round(this.calls.reduce((slowest, call) => Math.max(slowest, call.endedAt - call.startedAt), 0))
+  }
+
+  /** Resolves once a request that was made after `moment` is answered with 200. */
+  async untilAckAfter(moment: number): Promise<void> {
+    const isThere = async () => Number.isFinite(this.firstAckAfter(moment))
+    await waitUntil('a later request is accepted', isThere, { deadlineMs: 60_000 })
   }
 
   /** The time from `moment` until a request made later was answered with 200. */
