@@ -9,28 +9,28 @@ import {
 } from '../scripts/import-rules.ts'
 import { readTree, type Tree } from '../scripts/source-tree.ts'
 
-// Folder under src → folders it may import, besides itself. `storage/*` means each folder in storage by itself, so
-// one engine never sees the other. Written out in full: who adds a folder decides for each row.
+// Folder under src → folders it may import, besides itself. `storage/*` means each folder in storage alone, so one engine never
+// sees the other. Every row is written out, so that a new folder needs a decision for each.
 const FOLDERS: ImportRules['folders'] = {
   // The console and the client are built from it for browsers, which have neither our code nor Node.
   contract: { mayImport: ['format'], mayUseNode: false },
 
-  // How times, durations, sizes and lines of CSV are written and read: in the console, too.
+  // How times, durations, sizes and lines of CSV are written and read. The console uses it, too.
   format: { mayImport: [], mayUseNode: false },
 
-  // Rules only. Whatever waits, fails or differs between machines comes to it through its ports.
+  // Only rules. Everything that waits, fails or differs between machines is behind its ports.
   core: { mayImport: ['format'], mayUseNode: false },
 
-  // It reads the environment into values, and knows the words that the values are made of.
+  // Reads the environment into values.
   config: { mayImport: ['assets', 'core'], mayUseNode: true },
 
-  // Where files lie that are no code.
+  // Finds the files that are not code.
   assets: { mayImport: [], mayUseNode: true },
 
   'storage/queries': { mayImport: ['core', 'format'], mayUseNode: true },
   'storage/*': { mayImport: ['assets', 'core', 'storage/queries'], mayUseNode: true },
   'channels/*': { mayImport: ['core', 'format', 'channels/receipts'], mayUseNode: true },
-  // What channels share that take reports by callback.
+  // Shared by the channels that receive reports by callback.
   'channels/receipts': { mayImport: ['core'], mayUseNode: true },
   media: { mayImport: ['core', 'format'], mayUseNode: true },
   notify: { mayImport: ['core'], mayUseNode: true },
@@ -39,17 +39,17 @@ const FOLDERS: ImportRules['folders'] = {
   // The list of channels.
   channels: { mayImport: ['core', 'channels/*'], mayUseNode: false },
 
-  // The server puts the areas together and holds what they share.
+  // Connects the areas and holds what they share.
   'http/server': { mayImport: ['core', 'contract', 'http/*'], mayUseNode: true },
   'http/*': { mayImport: ['core', 'contract', 'format', 'http/server'], mayUseNode: true },
 
-  // What happens to a connection between the form and the database.
+  // The steps between the form of a connection and the database.
   connections: { mayImport: ['config', 'core', 'channels', 'channels/*', 'storage/queries'], mayUseNode: true },
 
-  // Log, metrics and traces. It counts per channel, so it knows the list of them.
+  // Log, metrics and traces. They count per channel, so this folder knows the list of channels.
   observability: { mayImport: ['config', 'core', 'channels', 'http/server'], mayUseNode: true },
 
-  // Puts all parts together and runs them.
+  // Connects all parts and runs them.
   server: {
     mayImport: [
       'assets',
@@ -69,7 +69,7 @@ const FOLDERS: ImportRules['folders'] = {
     mayUseNode: true,
   },
 
-  // What an operator does with the data, with or without a running service. It opens the parts as the server does.
+  // The operator's actions on the data, with or without a running service. It opens the parts as the server does.
   operations: {
     mayImport: [
       'assets',
@@ -86,16 +86,16 @@ const FOLDERS: ImportRules['folders'] = {
     mayUseNode: true,
   },
 
-  // The start of the executable, which carries all others inside and unpacks them.
+  // The start of the executable, which contains all other folders and unpacks them.
   executable: { mayImport: [], mayUseNode: true },
 
-  // Reads arguments, calls one function of operations or server, prints.
+  // Reads arguments, calls one function of operations or server, and prints the result.
   cli: { mayImport: ['assets', 'config', 'contract', 'core', 'format', 'operations', 'server'], mayUseNode: true },
 }
 
-// Package → folders that may import it: few, so that a package that moves on is replaced in one place.
+// Package → folders that may import it. There are few, so that an abandoned package is replaced in one place.
 const PACKAGES: ImportRules['packages'] = {
-  // Cookies and files are of the console alone; whoever calls the endpoint has neither.
+  // Only the console uses cookies and files. Callers of the endpoint have neither.
   '@fastify/cookie': ['http/console-api'],
   '@fastify/static': ['http/console-api'],
   '@simplewebauthn/server': ['http/console-api'],
@@ -103,27 +103,27 @@ const PACKAGES: ImportRules['packages'] = {
   fastify: ['http/*'],
   kysely: ['storage/*'],
   pg: ['storage/postgres'],
-  // Others log through the journal, or through the logger that they are given.
+  // All others log through the journal, or through a logger that they are given.
   pino: ['observability', 'server'],
   standardwebhooks: ['notify'],
   'prom-client': ['observability'],
-  // The guarded client for addresses that others give us; whoever else needs that gets it through a port. And the client
-  // of a network whose address the operator gives.
+  // The guarded client for addresses from outside; others get it through a port. And the client of a network whose address the
+  // operator sets.
   undici: ['media', 'channels/whatsapp-cloud'],
-  // Shapes of what comes from outside.
+  // The shapes of input from outside.
   zod: ['contract'],
 
-  // A module of Node, but a database engine all the same.
+  // A module of Node, but a database engine.
   'node:sqlite': ['storage/*'],
 }
 
 // File beside src → folders that may import it.
 const OUTSIDE: ImportRules['outside'] = {
-  // The version. PostgreSQL keeps functions of a newer one.
+  // The version. PostgreSQL keeps functions of a newer version.
   'package.json': ['cli', 'operations', 'server', 'storage/postgres'],
 }
 
-// They load libraries that people install by command, from their data folder.
+// These load libraries that people install by command, from their data folder.
 const COMPUTED: ImportRules['computed'] = [
   'src/channels/whatsapp-web/draw-qr.ts',
   'src/channels/whatsapp-web/thread/library.ts',
@@ -131,8 +131,8 @@ const COMPUTED: ImportRules['computed'] = [
 
 const RULES = { folders: FOLDERS, packages: PACKAGES, outside: OUTSIDE, computed: COMPUTED }
 
-// The bootstrap and the start of the executable run before there is anything that could read settings. Where to find Mermaid, which
-// tier of tests runs, and who makes a Debian package are no settings of the service.
+// The bootstrap and the start of the executable run before settings can be read. The place of Mermaid, the tier of tests, and the
+// maker of a Debian package are not settings of the service.
 const MAY_READ_ENVIRONMENT = [
   'src/config/',
   'src/executable/',
@@ -161,7 +161,7 @@ describe('the sources', () => {
     assert.deepEqual(page.match(/^\| `[^`]+` \| .*$/gm), [...folders, ...packages])
   })
 
-  it('form no ring of imports', () => {
+  it('have no import cycles', () => {
     assert.deepEqual(findCycles(sources), [])
   })
 
@@ -173,28 +173,28 @@ describe('the sources', () => {
 })
 
 describe('the console', () => {
-  // How it is built is no part of what browsers get.
+  // The build of the console is not part of what browsers get.
   const pages = new Map([...readTree('console/**/*.{ts,tsx}')].filter(([file]) => !file.startsWith('console/build/')))
 
   it('is found', () => {
     assert.notEqual(pages.size, 0)
   })
 
-  it('knows of our code only the contract, as any other client of it would, and how values are written', () => {
+  it('imports only the contract, like any other client, and the format of values', () => {
     assert.deepEqual(findImportsOutOf(pages, 'console/', ['src/contract/', 'src/format/']), [])
   })
 
-  it('forms no ring of imports', () => {
+  it('has no import cycles', () => {
     assert.deepEqual(findCycles(pages), [])
   })
 
-  it('loads code later only where something is done about a file that does not come', () => {
+  it('loads code later only where a missing file is handled', () => {
     const other = [...pages]
       .filter(([file]) => file !== 'console/app/routes.tsx' && file !== 'console/components/load-later.ts')
       .flatMap(([file, text]) => text.split('\n').map((line) => ({ file, line: line.trim() })))
       .filter(({ line }) => /\bimport\(|\blazy\w*\(/.test(line) && !/\b(?:lazily|loadLater)\(/.test(line))
 
-    // Each of them has a call before it that fails when the service is away.
+    // Each of these follows a call that fails when the service is away.
     assert.deepEqual(
       [...new Set(other.map(({ file }) => file))],
       ['console/components/step-up-dialog.tsx', 'console/features/people/passkey-calls.ts'],
@@ -232,8 +232,8 @@ describe('the client', () => {
     assert.notEqual(client.size, 0)
   })
 
-  // That it uses no package and nothing of Node is seen to by its own tsconfig, and by the test of what is built of it.
-  it('knows nothing of our code, because it is installed without it', () => {
+  // Its own tsconfig and the test of its build ensure that it uses no package and nothing of Node.
+  it('imports none of our code, because it is installed without it', () => {
     assert.deepEqual(findImportsOutOf(client, 'client/', []), [])
   })
 })
@@ -274,7 +274,7 @@ describe('the rule of imports, on trees that break it', () => {
     assert.ok(found[0]?.startsWith(`${file}:2 `), found[0])
   })
 
-  it('lets pass what the tables allow', () => {
+  it('allows what the tables allow', () => {
     const tree = treeWith({
       'src/contract/shape.ts': `import { z } from 'zod'`,
       'src/core/claim.ts': `import { rule } from './rule.ts'`,
@@ -288,7 +288,7 @@ describe('the rule of imports, on trees that break it', () => {
     assert.deepEqual(findForbiddenImports(tree, RULES), [])
   })
 
-  it('says where, what and what would be allowed', () => {
+  it('reports where a fault is, what it is, and what would be allowed', () => {
     const tree = treeWith({ 'src/cli/main.ts': `import { fetchMedia } from '../media/fetch.ts'` })
 
     assert.deepEqual(findForbiddenImports(tree, RULES), [
@@ -297,7 +297,7 @@ describe('the rule of imports, on trees that break it', () => {
   })
 })
 
-describe('the search for rings, on trees that have some', () => {
+describe('the search for cycles, on trees that have some', () => {
   it('finds two files that import each other, even as types', () => {
     const tree = new Map([
       ['src/core/a.ts', `import { b } from './b.ts'`],
@@ -307,7 +307,7 @@ describe('the search for rings, on trees that have some', () => {
     assert.deepEqual(findCycles(tree), ['src/core/a.ts → src/core/b.ts → src/core/a.ts'])
   })
 
-  it('finds a ring that begins behind another file, and names it once', () => {
+  it('finds a cycle that begins behind another file, and names it once', () => {
     const tree = new Map([
       ['src/server/serve.ts', `import '../core/a.ts'; import '../core/c.ts'`],
       ['src/core/a.ts', `export * from './b.ts'`],
@@ -318,7 +318,7 @@ describe('the search for rings, on trees that have some', () => {
     assert.deepEqual(findCycles(tree), ['src/core/a.ts → src/core/b.ts → src/core/c.ts → src/core/a.ts'])
   })
 
-  it('lets two ways to one file pass', () => {
+  it('allows two paths to one file', () => {
     const tree = new Map([
       ['src/core/a.ts', `import './b.ts'; import './c.ts'`],
       ['src/core/b.ts', `import './c.ts'`],
@@ -343,7 +343,7 @@ describe('the search for readers of the environment', () => {
     assert.deepEqual(findEnvironmentReads(tree, MAY_READ_ENVIRONMENT), ['src/server/serve.ts:1 reads the environment'])
   })
 
-  it('lets config read it, and others have an env of their own', () => {
+  it('allows config to read it, and others to have their own env', () => {
     const tree = new Map([
       ['src/config/read-settings.ts', 'const settings = parse(process.env)'],
       ['src/server/serve.ts', 'const port = settings.env; process.exitCode = 1 // process.env'],
@@ -357,7 +357,7 @@ function rowOf(name: string, places: readonly string[]): string {
   return `| \`${name}\` | ${places.map((place) => `\`${place}\``).join(', ') || 'nothing'} |`
 }
 
-/** A small tree in which every file is there that the examples import, with these files added. */
+/** A small tree that has every file that the examples import, and these files. */
 function treeWith(files: Readonly<Record<string, string>>): Tree {
   const others = [
     'src/server/serve.ts',

@@ -9,16 +9,16 @@ import { createProgram } from '../src/cli/program.ts'
 import { commandFaults } from './support/commands/command-faults.ts'
 
 const MAY_NAME_COMMANDS = [
-  // They find out and write what stands before the words of a command.
+  // These find out and write what precedes the words of a command.
   'src/core/command-line.ts',
   'src/config/command-prefix.ts',
   'console/api/use-command-line.ts',
-  // It prints a page of the documents, which is the same everywhere.
+  // This prints a page of the documents, which is the same everywhere.
   'src/cli/format/commands-page.ts',
 ]
 
 const NAMES = createProgram(new Cli(openEnvironment(''))).commands.map((command) => command.name())
-// The one command that is typed in a clone only, and that says so.
+// The one command that works only in a clone, and whose sentence says so.
 const COMMAND = new RegExp(
   String.raw`\bnuncio (?:${NAMES.join('|')}|--help)\b|\bnpx \w|\bnpm (?:run|exec)\b|(?<![Ii]n a clone, \W)\bnpm start\b`,
 )
@@ -32,11 +32,11 @@ describe('sentences for people', () => {
     assert.ok(readCommands(sources).length > 100)
   })
 
-  it('name commands only by what writes them as they are typed where the program runs', () => {
+  it('write commands only with the helper that writes them as they are typed where the program runs', () => {
     assert.deepEqual(findBareCommands(sources), [])
   })
 
-  it('name only commands and options that there are', () => {
+  it('name only existing commands and options', () => {
     const faults = readCommands(sources).flatMap(({ place, words }) =>
       commandFaults(`nuncio ${words}`, { isWhole: false }).map((fault) => `${place} ${fault}`),
     )
@@ -72,20 +72,23 @@ describe('the check of sentences', () => {
     assert.deepEqual(findBareCommands(new Map([[file, text]])), [])
   })
 
-  it.each(['hold --relase', 'messages list', 'connection', 'attention now'])('finds that there is no “%s”', (words) => {
-    const [command] = readCommands(new Map([['src/core/a.ts', `const a = commandLine\`${words}\``]]))
+  it.each(['hold --relase', 'messages list', 'connection', 'attention now'])(
+    'reports that “%s” does not exist',
+    (words) => {
+      const [command] = readCommands(new Map([['src/core/a.ts', `const a = commandLine\`${words}\``]]))
 
-    assert.equal(commandFaults(`nuncio ${command?.words}`, { isWhole: false }).length, 1)
-  })
+      assert.equal(commandFaults(`nuncio ${command?.words}`, { isWhole: false }).length, 1)
+    },
+  )
 
-  it('takes what is filled in for one word', () => {
+  it('takes a placeholder as one word', () => {
     assert.deepEqual(readCommands(new Map([['src/core/a.ts', `f(commandLine\`verify \${path}\`)`]])), [
       { place: 'src/core/a.ts:1', words: 'verify FILLED' },
     ])
   })
 })
 
-/** Where a text names a command by itself. */
+/** The places where a text names a command without the helper. */
 function findBareCommands(tree: Tree): string[] {
   return [...tree]
     .filter(([file]) => !MAY_NAME_COMMANDS.includes(file))
@@ -119,7 +122,7 @@ function textsOf(file: string, text: string): readonly Text[] {
   return found
 }
 
-/** The commands that are written as they are typed where the program runs. */
+/** The commands that are written with the helper. */
 function readCommands(tree: Tree): { readonly place: string; readonly words: string }[] {
   return [...tree]
     .filter(([file]) => !file.endsWith('.html'))

@@ -22,7 +22,7 @@ interface Block {
   readonly text: string
 }
 
-// Whoever runs tests and benchmarks, or draws diagrams, may name servers and folders of their own; the service reads none of these.
+// Tests, benchmarks and diagrams may use servers and folders named in these variables. The service reads none of them.
 const OF_TESTS_AND_BENCHES = [
   'NUNCIO_TEST_POSTGRES_URL',
   'NUNCIO_TEST_POSTGRES_BIN',
@@ -32,13 +32,13 @@ const OF_TESTS_AND_BENCHES = [
 ]
 
 describe('the pages for people', () => {
-  it.each([...pages.keys()])('%s links only to what is there', (page) => {
+  it.each([...pages.keys()])('%s has only valid links', (page) => {
     const missing = linksOf(pages.get(page) ?? '').filter((link) => !leadsSomewhere(page, link))
 
     assert.deepEqual(missing, [])
   })
 
-  it.each([...pages.keys()])('%s names only files that are there', (page) => {
+  it.each([...pages.keys()])('%s names only existing files', (page) => {
     const text = pages.get(page) ?? ''
     const missing = filesNamedIn(text).filter(
       (file) =>
@@ -50,13 +50,13 @@ describe('the pages for people', () => {
     assert.deepEqual(missing, [])
   })
 
-  it.each([...pages.keys()])('%s shows only commands that there are', (page) => {
+  it.each([...pages.keys()])('%s shows only existing commands', (page) => {
     const faults = commandLinesOf(pages.get(page) ?? '').flatMap((line) => commandFaults(line))
 
     assert.deepEqual(faults, [])
   })
 
-  it.each([...pages.keys()])('%s names only scripts and settings that there are', (page) => {
+  it.each([...pages.keys()])('%s names only existing scripts and settings', (page) => {
     const text = pages.get(page) ?? ''
     const scripts = [...text.matchAll(/\bnpm run (?:-s )?([a-z]+(?::[a-z0-9]+(?:-[a-z]+)*)*)/g)].map(
       ([, name = '']) => name,
@@ -76,7 +76,7 @@ describe('the pages for people', () => {
   })
 
   it.each([...pages.keys()])(
-    '%s names files of this version, and installs nothing by a name that is free on npm',
+    '%s names files of this version, and installs nothing under a name that is unregistered on npm',
     (page) => {
       const text = pages.get(page) ?? ''
       const versions = [...text.matchAll(/\bnuncio(?:-client)?[-_:](\d+\.\d+\.\d+)/g)].map(([, version]) => version)
@@ -123,13 +123,13 @@ describe('README', () => {
     assert.ok(readme.trimEnd().split('\n').length <= 130)
   })
 
-  it('shows the very command that the first start prints', () => {
+  it('shows exactly the command that the first start prints', () => {
     const printed = firstCurl({ token: 'YOUR_TOKEN', number: '15550001000' }, 'http://127.0.0.1:8080')
 
     assert.deepEqual(blocksWith('curl '), [{ language: 'sh', text: printed }])
   })
 
-  it('shows the very answer to it', () => {
+  it('shows exactly the answer to it', () => {
     assert.deepEqual(
       blocksOf(readme).filter(({ language }) => language === 'json'),
       [{ language: 'json', text: JSON.stringify(successBody('QUEUED')) }],
@@ -162,7 +162,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || anchorsOf(pages.get(target) ?? '').includes(anchor)
 }
 
-/** Headings, and rows of tables that begin with a code, as the documents that the service shows have them. */
+/** The anchors of headings, and of table rows that begin with a code, as in the documents that the service shows. */
 function anchorsOf(text: string): string[] {
   const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -173,7 +173,10 @@ function anchorsOf(text: string): string[] {
   return [...headings, ...[...text.matchAll(/^\| `([a-z0-9_]+)` \|/gm)].map(([, code = '']) => code)]
 }
 
-/** Names in backticks of one file, with its folder or without. Those of a file to be written have an ellipsis, a star or `0002`. */
+/**
+ * The names in backticks that mean a file, with or without its folder. Names of files that a reader is to write have an ellipsis,
+ * a star or `0002`.
+ */
 function filesNamedIn(text: string): string[] {
   return [...text.matchAll(/`((?:[a-z-]+\/)*[a-z0-9-]+(?:\.[a-z]+)*\.(?:ts|mjs|sql))`/g)]
     .map(([, file = '']) => file)

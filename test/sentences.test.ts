@@ -19,7 +19,7 @@ const CODES = Object.keys(REASONS)
 const REASONS_OR_NONE = [null, ...CODES]
 const CHANNELS = ['sandbox', 'whatsapp-cloud', 'whatsapp-web', 'bridge']
 
-/** The only first sentences: they follow from the state, the attempts and the reports. */
+/** The only allowed first sentences: they follow from the state, the attempts and the reports. */
 const FIRST: Readonly<Record<MessageState, RegExp>> = {
   QUEUED:
     /^(Not sent yet(, after \d+ attempts?)?\.|It may have been sent already\.( Nuncio sends it once more .+\.)?)$/,
@@ -58,7 +58,7 @@ function situationsOf(state: MessageState): readonly Situation[] {
 }
 
 describe('what people read of a message', () => {
-  it.each(MESSAGE_STATES)('keeps to the rules in state %s, for whatever reason', (state) => {
+  it.each(MESSAGE_STATES)('follows the rules in state %s, for every reason', (state) => {
     for (const situation of situationsOf(state)) {
       const { sentence, short, list, cause, nextStep } = explainMessage(viewOf(situation))
       const where = `${JSON.stringify(situation)}: ${[sentence, list, cause, nextStep].join(' | ')}`
@@ -84,7 +84,7 @@ describe('what people read of a message', () => {
   )
 })
 
-// As they are stored of each kind, all at once.
+// All stored facts of every kind, taken together.
 const FACTS = {
   attempt: 2,
   tries: 3,
@@ -97,7 +97,7 @@ const FACTS = {
 }
 
 describe('what people read in the timeline of a message', () => {
-  it.each(Object.keys(TIMELINE_KINDS) as TimelineKind[])('has a title and keeps to the rules: %s', (kind) => {
+  it.each(Object.keys(TIMELINE_KINDS) as TimelineKind[])('has a title and follows the rules: %s', (kind) => {
     for (const facts of [{}, FACTS])
       for (const code of [null, ...CODES]) {
         const one = entry(kind, 900, { code, ...facts })
@@ -124,7 +124,7 @@ describe('what people read in the timeline of a message', () => {
   })
 })
 
-// Words by which a sentence says what to do.
+// Words with which a sentence says what to do.
 const SAYS_IT =
   /(?:^|[.,:;] )(?:[Ss]end|[Aa]dd|[Cc]reate|[Cc]heck|[Ll]eave|[Uu]se|[Ww]rite|[Ii]t is safe)\b|must|only|may be/
 

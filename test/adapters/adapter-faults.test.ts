@@ -23,7 +23,7 @@ const JUNK = `${'x'.repeat(4_095)}\n`.repeat(1_024)
 const NAMES = Object.keys(DIALECTS) as MessengerName[]
 
 describe('an adapter', () => {
-  it('hands nothing over that its full disk did not take', async () => {
+  it('hands over no message that it could not write to its full disk', async () => {
     await using world = await openWorld('waha', { mostFileBytes: 512 })
 
     const { result, code } = await world.attempt({ receiptsUrl: `http://127.0.0.1:1/${'x'.repeat(600)}` })
@@ -41,7 +41,7 @@ describe('an adapter', () => {
     await waitUntil('both receipts came', async () => receiver.receipts.length === 2, { deadlineMs: 10_000 })
   })
 
-  it('drops a batch that Nuncio itself can never read, says so, and goes on with the next', async () => {
+  it('drops a batch that Nuncio itself can never read, logs that, and continues with the next', async () => {
     await using world = await openWorld('waha')
     const receiver = await world.takeReceipts([400], true)
 
@@ -55,12 +55,12 @@ describe('an adapter', () => {
     assert.ok(receiver.receipts.length <= 3)
   })
 
-  it('starts with a log that is larger than its memory, and what a killed one left', async () => {
+  it('starts with a log larger than its memory, and with the lock of a killed one', async () => {
     await using world = await openWorld('waha', { mostHeapMb: 64 })
     const { networkId } = await world.attempt({})
     await world.process.kill()
     const known = readFileSync(world.log, 'utf8')
-    // As a process that was killed leaves it; in this one the number is of another program.
+    // A killed process leaves its lock. Here its number belongs to another program by now.
     rmSync(`${world.log}.lock`, { force: true })
     writeFileSync(`${world.log}.lock`, String(process.pid))
     const file = openSync(world.log, 'a')
@@ -85,7 +85,7 @@ describe('an adapter', () => {
     assert.ok(statSync(world.log).size < 10_000)
   })
 
-  it('is the only one of its log, for as long as it runs', async () => {
+  it('is the only one that uses its log while it runs', async () => {
     await using world = await openWorld('waha')
 
     await assert.rejects(world.startAnother(), /Another adapter uses .*log: two cannot share a log\.\n/)
@@ -94,7 +94,7 @@ describe('an adapter', () => {
     await assert.rejects(world.startAnother(), /two cannot share a log/)
   })
 
-  it('does not let an address that takes no receipts hold back those to another', async () => {
+  it('does not let a URL that accepts no receipts delay receipts to another URL', async () => {
     await using world = await openWorld('waha')
     const away = await world.takeReceipts(Array.from({ length: 100 }, () => 404))
     const receiver = await world.takeReceipts()
@@ -106,7 +106,7 @@ describe('an adapter', () => {
     assert.deepEqual(away.receipts, [])
   })
 
-  it('hands nothing over under the webhook-id of another attempt', async () => {
+  it('hands over no message under the webhook-id of another attempt', async () => {
     await using world = await openWorld('waha')
     const body = JSON.stringify(world.adapter.fieldsOf())
 
@@ -117,7 +117,7 @@ describe('an adapter', () => {
     assert.deepEqual(world.gateway.sent, [])
   })
 
-  it('asks for a file again that a crash cut off', async () => {
+  it('requests a file again that a crash cut off', async () => {
     await using world = await openWorld('waha')
     const file = Buffer.from('the whole picture')
     const sha256 = sha256Of(file)
@@ -164,7 +164,7 @@ describe('an adapter', () => {
     assert.deepEqual(modes, [0o600, 0o700])
   })
 
-  it.each(NAMES)('for %s does not start with an empty secret of the webhook, and says why', async (name) => {
+  it.each(NAMES)('for %s does not start with an empty webhook secret, and says why', async (name) => {
     await assert.rejects(openWorld(name, { webhookKey: '' }), /must hold a secret of at least 16 characters\.\n/)
   })
 })
@@ -185,7 +185,7 @@ describe('the adapter for waha', () => {
   })
 })
 
-/** Empty for what was closed meanwhile. */
+/** Empty if the file was closed meanwhile. */
 function targetOf(pid: number, name: string): string {
   try {
     return readlinkSync(`/proc/${pid}/fd/${name}`)

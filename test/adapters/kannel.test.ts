@@ -49,7 +49,7 @@ describe('the adapter for kannel', () => {
     assert.deepEqual([health['ready'], health['words'], health['gateway']], [words === null, words, 'Kannel 1.4.5'])
   })
 
-  it('is not ready while Kannel refuses its user, and asks without a recipient', async () => {
+  it('is not ready while Kannel refuses its user, and checks that without a recipient', async () => {
     await using world = await openWorld({ status: 403, text: 'Authorization failed for sendsms' })
 
     const health = await world.health()
@@ -59,7 +59,7 @@ describe('the adapter for kannel', () => {
     assert.deepEqual(world.recipients, [undefined])
   })
 
-  it('says of a Kannel that takes no connection that this is no fault of the message', async () => {
+  it('reports a Kannel that refuses connections as no fault of the message', async () => {
     await using world = await openWorld({ status: 202, text: '' })
     await world.closeKannel()
 
@@ -68,7 +68,7 @@ describe('the adapter for kannel', () => {
     assert.deepEqual([kind, code, suspectsGateway], ['transient', 'gateway_unreachable', true])
   })
 
-  it('believes a report about what it sent under the secret before', async () => {
+  it('believes a report about a message that it sent with the old secret', async () => {
     await using world = await openWorld({ status: 202, text: '0: Accepted for delivery' })
     await world.attempt()
     await world.changeSecret()
@@ -83,7 +83,7 @@ describe('the adapter for kannel', () => {
 interface Given {
   readonly status: number
   readonly text: string
-  /** The adapter asks its status page. */
+  /** Whether the adapter polls the status page. */
   readonly hasStatus?: boolean
 }
 
@@ -130,7 +130,7 @@ async function openWorld({ status, text, hasStatus = false }: Given) {
       if ('problem' in attempted) throw new Error(attempted.problem)
       return { ...attempted.outcome }
     },
-    /** The old one stays behind the new one until Nuncio has the new one too. */
+    /** The old secret follows the new one in the file until Nuncio has the new one, too. */
     async changeSecret() {
       await process.kill()
       writeFileSync(secretFile, `${newSecret()}\n${secret}\n`)

@@ -13,7 +13,7 @@ const NAMES = ['waha', 'evolution', 'gowa'] as const
 interface Read {
   readonly status: number
   readonly value: unknown
-  /** As it comes, where it is no JSON. */
+  /** The answer as it comes, if it is not JSON. */
   readonly text?: string
   readonly is: string
   readonly attempt?: number
@@ -73,7 +73,7 @@ const ANSWERS: Readonly<Record<MessengerName, readonly Read[]>> = {
   ],
 }
 
-// All at once: they mostly wait for lines to break and receipts to come again.
+// Concurrently, because most of the time they wait for broken connections and repeated receipts.
 describe('the adapters for messengers', () => {
   it.concurrent.each(NAMES)('keep the promises of the protocol: %s', async (name) => {
     await using world = await openWorld(name, { isBetween: true })
@@ -90,7 +90,7 @@ describe('the adapters for messengers', () => {
 })
 
 describe.each(NAMES)('the adapter for %s', (name) => {
-  it('sends each type as it is, with its caption and its name', async () => {
+  it('sends each type unchanged, with its caption and its name', async () => {
     await using world = await openWorld(name)
     const file = Buffer.from(Array.from({ length: 200_000 }, (_, place) => place % 251))
     const sha256 = sha256Of(file)
@@ -120,7 +120,7 @@ describe.each(NAMES)('the adapter for %s', (name) => {
     assert.equal(image?.mime, 'image/png')
   })
 
-  it('says whether its gateway is ready, and why not', async () => {
+  it('reports whether its gateway is ready, and why not', async () => {
     await using world = await openWorld(name)
     const ready = await world.health()
     world.gateway.isReady = false
@@ -144,7 +144,7 @@ describe.each(NAMES)('the adapter for %s', (name) => {
     assert.deepEqual(world.gateway.sent, [])
   })
 
-  it('reports what its gateway reports, and believes only its webhook', async () => {
+  it('passes on the reports of its gateway, and believes only its webhook', async () => {
     await using world = await openWorld(name)
     const receiver = await world.takeReceipts()
     const { networkId } = await world.attempt({ receiptsUrl: receiver.url })
@@ -169,8 +169,8 @@ describe.each(NAMES)('the adapter for %s', (name) => {
   })
 })
 
-describe('the adapter for gowa, whose gateway says that a number is unknown', () => {
-  it('believes it the third time for one message', async () => {
+describe('the adapter for gowa, if its gateway answers that a number is unknown', () => {
+  it('believes that the third time for one message', async () => {
     await using world = await openWorld('gowa')
     const [one, other] = [crypto.randomUUID(), crypto.randomUUID()]
     world.gateway.answer = { status: 400, value: { code: 'INVALID_JID' } }
@@ -188,7 +188,7 @@ describe('the adapter for gowa, whose gateway says that a number is unknown', ()
   })
 })
 
-describe('the adapter for gowa, with the secret of the webhook that GOWA has by itself', () => {
+describe('the adapter for gowa, with the default webhook secret of GOWA', () => {
   it('does not start, and says why', async () => {
     await assert.rejects(openWorld('gowa', { webhookKey: 'secret' }), /the secret that everybody knows/)
   })

@@ -19,7 +19,7 @@ const TO = '15551230001'
 const FROM = '15550009000'
 
 describe('the check of an adapter', () => {
-  it('finds nothing wrong with the one for Kannel, and sends only to the recipient of the test', async () => {
+  it('finds no fault in the adapter for Kannel, and sends only to the recipient of the test', async () => {
     await using world = await openWorld({ isBetween: true })
     const { sent, proxy, receipts, restart } = world
 
@@ -44,7 +44,7 @@ describe('the check of an adapter', () => {
     assert.deepEqual(world.sent, [])
   })
 
-  it.concurrent.each(Object.entries(BROKEN_ADAPTERS))('finds one that %s', async (_, broken) => {
+  it.concurrent.each(Object.entries(BROKEN_ADAPTERS))('notices an adapter that %s', async (_, broken) => {
     const { shownBy, title } = broken
     await using world = await openWorld({ broken, isBetween: shownBy === 'disturbed' })
     const { proxy, receipts, restart } = world
@@ -127,11 +127,11 @@ function wrongOf(results: readonly CaseResult[]): readonly string[] {
 
 interface Wanted {
   readonly broken?: BrokenAdapter
-  /** The adapter finds its gateway only where the check stands between. */
+  /** The adapter reaches its gateway only through the check. */
   readonly isBetween?: boolean
 }
 
-/** The adapter for Kannel, or a broken copy, before something that answers as Kannel does. */
+/** The adapter for Kannel or a broken copy, in front of a server that answers as Kannel does. */
 async function openWorld({ broken, isBetween = false }: Wanted = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'nuncio-verify-'))
   const secretFile = join(folder, 'secret')
@@ -172,7 +172,7 @@ function brokenCode(text: string, file: string, broken: BrokenAdapter | undefine
   return text.replace(broken.code, () => broken.instead)
 }
 
-/** Takes everything, and reports it as sent. */
+/** Accepts everything, and reports it as sent. */
 async function fakeKannel() {
   const sent: string[] = []
   const server = createServer((request, response) => {

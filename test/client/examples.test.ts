@@ -20,7 +20,7 @@ const LETTER = Buffer.from('%PDF-1.4\n%%EOF\n')
 interface Example {
   readonly name: string
   readonly file: string
-  /** Prints its version, if it is installed. */
+  /** A command that prints the version of the program, if it is installed. */
   readonly probe: readonly [program: string, ...rest: string[]]
   /** The command that runs it; `file` is its path. */
   readonly start: (file: string) => readonly [program: string, ...rest: string[]]
@@ -39,7 +39,7 @@ const ALL: readonly Example[] = [
   { name: 'Go', file: 'send.go', probe: ['go', 'version'], start: (file) => ['go', 'run', file] },
 ]
 
-/** A project that has the client. */
+/** A project with the client installed. */
 let project = ''
 
 beforeAll(() => {
@@ -52,7 +52,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 describe.each(ALL)('the example in $name', (example) => {
   const obstacle = obstacleOf(example)
 
-  it.skipIf(obstacle !== null)(`sends a text and a document, and twice none of them${skipNote(obstacle)}`, async () => {
+  it.skipIf(obstacle !== null)(`sends a text and a document, and neither twice${skipNote(obstacle)}`, async () => {
     const { nuncio, environment } = await openWorld()
     const [program, ...args] = example.start(join(EXAMPLES, example.file))
     const send = () => run(program, args, { env: { ...process.env, ...environment, TO: '15551234567' } })
@@ -75,23 +75,28 @@ describe.each(ALL)('the example in $name', (example) => {
     )
   })
 
-  it.skipIf(obstacle !== null)(`G5: sends none twice when an answer is cut off${skipNote(obstacle)}`, async () => {
-    const { nuncio, environment } = await openWorld()
-    const proxy = await TcpProxy.open(Number(new URL(nuncio.url).port))
-    onTestFinished(() => proxy.close())
-    const cut = cutAt('success_200')
-    proxy.onServerData = (chunk, connection) => (connection === 1 ? cut(chunk, connection) : 'forward')
-    const API_URL = proxy.through(nuncio.url).replace(/\/$/, '')
-    const [program, ...args] = example.start(join(EXAMPLES, example.file))
+  it.skipIf(obstacle !== null)(
+    `G5: sends no message twice when an answer is cut off${skipNote(obstacle)}`,
+    async () => {
+      const { nuncio, environment } = await openWorld()
+      const proxy = await TcpProxy.open(Number(new URL(nuncio.url).port))
+      onTestFinished(() => proxy.close())
+      const cut = cutAt('success_200')
+      proxy.onServerData = (chunk, connection) => (connection === 1 ? cut(chunk, connection) : 'forward')
+      const API_URL = proxy.through(nuncio.url).replace(/\/$/, '')
+      const [program, ...args] = example.start(join(EXAMPLES, example.file))
 
-    const { stdout } = await run(program, args, { env: { ...process.env, ...environment, API_URL, TO: '15551234567' } })
+      const { stdout } = await run(program, args, {
+        env: { ...process.env, ...environment, API_URL, TO: '15551234567' },
+      })
 
-    assert.match(stdout, /^order-4711-text: accepted.*\norder-4711-invoice: accepted.*\n$/)
-    assert.ok(proxy.connections > 1)
-    assert.equal((await listMessages(nuncio)).length, 2)
-  })
+      assert.match(stdout, /^order-4711-text: accepted.*\norder-4711-invoice: accepted.*\n$/)
+      assert.ok(proxy.connections > 1)
+      assert.equal((await listMessages(nuncio)).length, 2)
+    },
+  )
 
-  it.skipIf(obstacle !== null)(`says why it was refused${skipNote(obstacle)}`, async () => {
+  it.skipIf(obstacle !== null)(`prints why it was refused${skipNote(obstacle)}`, async () => {
     const { nuncio, environment } = await openWorld()
     const [program, ...args] = example.start(join(EXAMPLES, example.file))
 

@@ -16,7 +16,7 @@ const MOST_BYTES = 4096
 
 const run = promisify(execFile)
 
-/** A project that has the client. */
+/** A project with the client installed. */
 let folder = ''
 
 beforeAll(() => {
@@ -74,7 +74,7 @@ describe('the package of the client', () => {
     assert.equal(clientPackage.license, servicePackage.license)
   })
 
-  it('holds its code, types, README and licence, and links that lead somewhere', () => {
+  it('contains its code, types, README and licence, and valid links', () => {
     const home = join(folder, 'node_modules/@nuncio/client')
     const files = readdirSync(home, { recursive: true, encoding: 'utf8' })
     const readme = readFileSync(join(home, 'README.md'), 'utf8')
@@ -92,7 +92,7 @@ describe('the package of the client', () => {
     )
   })
 
-  it('is imported from JavaScript, and sends', async () => {
+  it('can be imported from JavaScript, and sends', async () => {
     const nuncio = await startNuncio()
     writeFileSync(
       join(folder, 'send.js'),

@@ -6,7 +6,7 @@ import { REPLIES, type RefusalReplyKind } from '../../src/contract/reply-table.t
 
 const MESSAGE = { from: '14155550100', to: '14155550123', text: 'Hello' }
 
-/** Gives the answers in turn, and repeats the last one. An error stands for a broken connection. */
+/** Answers, given in order; the last one is repeated. An error stands for a broken connection. */
 type Reply = Response | Error
 
 interface Call {
@@ -36,7 +36,7 @@ function refused(kind: RefusalReplyKind, code: string, retryAfter?: string) {
   return () => Response.json(refusalBody(kind, errors), { status: REPLIES[kind].status, headers })
 }
 
-/** The result of a call, with time moved as far as it needs. */
+/** The result of a call. Moves time as far as the call needs. */
 async function outcome(call: Promise<unknown>): Promise<unknown> {
   const settled = call.catch((error: unknown) => error)
   await vi.runAllTimersAsync()

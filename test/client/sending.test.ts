@@ -8,7 +8,7 @@ import { cutAt, TcpProxy } from '../support/tcp-proxy.ts'
 
 const TO = '15551234567'
 const HELLO = { from: SENDER, to: TO, text: 'Hello' }
-// The body of every success; cutting the connection here happens after the commit.
+// The id in the body of every success. Cutting the connection here happens after the commit.
 const SUCCESS = 'success_200'
 
 function clientOf({ url, token }: Pick<Journey, 'url' | 'token'>, options: Partial<ClientOptions> = {}) {
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the client, with the service on $name', ({ start }) => {
     )
   })
 
-  it('would make two of it without a key', async () => {
+  it('would make two messages without a key', async () => {
     const nuncio = await start()
     const { proxy, way } = await openProxy(nuncio)
     cutFirst(proxy, 1)

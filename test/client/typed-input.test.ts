@@ -35,8 +35,8 @@ describe('the input of the client', () => {
     assert.equal(parsed.request.to, ENDS.to)
   })
 
-  it('compiles for nothing else, and is refused in plain JavaScript', () => {
-    // @ts-expect-error: it says nothing.
+  it('does not compile with anything else, and is refused in plain JavaScript', () => {
+    // @ts-expect-error: it has no content.
     assert.throws(() => toRequest({ ...ENDS }), TypeError)
     // @ts-expect-error: two at once, one of which would be lost.
     assert.throws(() => toRequest({ ...ENDS, text: 'Hello', image: FILE }), TypeError)
@@ -46,7 +46,7 @@ describe('the input of the client', () => {
     assert.throws(() => toRequest({ ...ENDS, sticker: FILE }), TypeError)
   })
 
-  it('compiles for no wrong parts', () => {
+  it('does not compile with wrong parts', () => {
     const wrong: Message[] = [
       // @ts-expect-error: without a recipient.
       { from: ENDS.from, text: 'Hello' },

@@ -3,7 +3,7 @@ import { describe, it } from 'vitest'
 import { actorChoices, auditFact, auditFacts, pageOfObject } from '../../console/features/settings/audit-labels.ts'
 
 describe('the audit log', () => {
-  it('offers its people, the command line, and who was chosen but has left', () => {
+  it('offers the account’s people, the command line, and a chosen person who has left', () => {
     const offered = (chosen?: string) => actorChoices(['anna@example.org'], chosen).map(({ value }) => value)
 
     assert.deepEqual(offered(), ['', 'anna@example.org', 'cli'])
@@ -11,7 +11,7 @@ describe('the audit log', () => {
     assert.deepEqual(offered('ben@example.org'), ['', 'anna@example.org', 'ben@example.org', 'cli'])
   })
 
-  it('writes the settings of a lane in words', () => {
+  it('describes the settings of a lane in words', () => {
     const quietHours = { from: '22:00', to: '07:00', timeZone: 'Europe/Berlin' }
 
     assert.equal(
@@ -39,7 +39,7 @@ describe('the audit log', () => {
     assert.deepEqual(factsOf({ blocked: 3 }), ['blocked: 3'])
   })
 
-  it('links what has a page', () => {
+  it('links objects that have a page', () => {
     assert.equal(pageOfObject('con_1sfj5n8llrib'), '/a/$account/connections/$id')
     assert.equal(pageOfObject('019a2b3c-0000-7000-8000-000000000000'), '/a/$account/developer/logs/$id')
     assert.equal(pageOfObject('recipient …40'), null)

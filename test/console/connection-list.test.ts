@@ -26,7 +26,7 @@ describe('the list of connections', () => {
     )
   })
 
-  it('says what was searched for when nothing was found', () => {
+  it('repeats the search when nothing was found', () => {
     assert.equal(noMatchText('problem', undefined), 'No connection has a problem.')
     assert.equal(
       noMatchText(undefined, '1777'),

@@ -12,12 +12,12 @@ describe('the countdown of a code that links a phone', () => {
     assert.equal(countdownText(OF_SIX, 20), 'New code in 20 s')
   })
 
-  it('says what is waited for once its time is over', () => {
+  it('says what it waits for after its time is over', () => {
     assert.equal(countdownText(OF_ONE, 0), 'Expired. Waiting for the phone…')
     assert.equal(countdownText(OF_SIX, 0), 'The next code comes in a moment…')
   })
 
-  it('takes the last of several for one that is not replaced', () => {
+  it('treats the last of several codes as one that is not replaced', () => {
     assert.equal(countdownText({ number: 6, of: 6 }, 20), 'Valid for 20 s')
   })
 })

@@ -1,2 +1,2 @@
-// Without the types of `vite/client`, which would bring those of a browser, too.
+// Not from the types of `vite/client`, which would also add those of a browser.
 declare module '*.module.css'

@@ -24,7 +24,7 @@ describe('a page whose query failed before it had data', () => {
     vi.useRealTimers()
   })
 
-  it('shows the failure from the first call on, also while it calls again, until it has data', async () => {
+  it('shows the failure from the first call on, also during retries, until it has data', async () => {
     reply = () => Promise.reject(AWAY)
     const observer = observe()
     await vi.advanceTimersByTimeAsync(500)
@@ -43,7 +43,7 @@ describe('a page whose query failed before it had data', () => {
     assert.equal(shown.at(-1), undefined)
   })
 
-  it('shows nothing of what the service refused for a moment, until it no longer calls again', async () => {
+  it('hides a refusal during retries, until there are no more', async () => {
     reply = () => Promise.reject(BUSY)
     observe()
     await vi.advanceTimersByTimeAsync(2_500)

@@ -17,7 +17,7 @@ describe('the name of a file in a form', () => {
     assert.equal(withAddress(EMPTY, address).name, name)
   })
 
-  it('follows the address while it is typed, until a person has written another', () => {
+  it('follows the typed URL until a person has written another name', () => {
     const first = withAddress(EMPTY, 'https://files.example.com/a.png')
     const second = withAddress(first, 'https://files.example.com/b.png')
     const own = withAddress({ ...second, name: 'oven.png' }, 'https://files.example.com/c.png')

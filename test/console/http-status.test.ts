@@ -5,7 +5,7 @@ import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, it } from 'vitest'
 import { HttpStatus } from '../../console/components/http-status.tsx'
 
-// Whether a message was sent is shown by its state, so no status has the colour of a state.
+// The state of a message says whether it was sent, so no status has the colour of a state.
 describe('the HTTP status of a request', () => {
   it.each([
     [200, 'color:var(--mantine-color-dimmed)'],

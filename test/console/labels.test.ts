@@ -19,13 +19,13 @@ import { alarmText } from '../../src/core/watchdog/alarm-text.ts'
 const DAY_MS = 86_400_000
 
 describe('the settings of a connection', () => {
-  it('say what a gap comes to', () => {
+  it('explain the effect of a gap', () => {
     assert.equal(gapEffect(40_000, 10_000), 'One every 40 s to 50 s: about 80 an hour.')
     assert.equal(gapEffect(2_000, 0), 'One every 2 s: about 1,800 an hour.')
     assert.deepEqual([gapEffect(0, 0), gapEffect(null, 0)], [null, null])
   })
 
-  it('name what is not saved', () => {
+  it('name unsaved changes', () => {
     assert.equal(changesText(['Least gap']), '1 change: least gap')
     assert.equal(changesText(['Least gap', 'Jitter']), '2 changes: least gap, jitter')
   })
@@ -71,7 +71,7 @@ describe('a webhook', () => {
     assert.ok(text.startsWith(start) && text.includes(end), text)
   })
 
-  it('says of a delivery that waits whether it has failed', () => {
+  it('says of a waiting delivery whether it has failed', () => {
     const labels = [0, 1, 3].map((tries) => deliveryLabel({ state: 'waiting', tries }))
 
     assert.deepEqual(labels, ['Waiting', 'Failed once, tried again', 'Failed 3 times, tried again'])
@@ -82,7 +82,7 @@ describe('a webhook', () => {
     )
   })
 
-  it('says of a new delivery that it is sent, and not so of one that waits behind others', () => {
+  it('says that a new delivery is being sent, but not if it waits behind others', () => {
     const none = { tries: 0, lastStatus: null, lastCode: null }
     const labels = [true, false].map((isBeingSent) => lastTryLabel({ ...none, isBeingSent }))
 
@@ -101,7 +101,7 @@ describe('a webhook', () => {
     assert.equal(lastDayLabel({ lastDay: { ...none, ...counts } }), label)
   })
 
-  it('says since when every try fails by the time of the last delivery', () => {
+  it('says since when every try fails, counted from the last delivery', () => {
     assert.match(
       failingText({ lastDeliveredAt: 0 }),
       /^The last delivery was on 1 Jan 1970, .+\. Every try since then failed\.$/,
@@ -109,19 +109,19 @@ describe('a webhook', () => {
     assert.equal(failingText({ lastDeliveredAt: null }), 'Nothing was ever delivered.')
   })
 
-  it('says nothing when nothing is tried again', () => {
+  it('says nothing if nothing is retried', () => {
     assert.equal(retriesText({ retrying: null }), null)
   })
 })
 
 describe('what needs attention', () => {
-  it('is what was not seen', () => {
+  it('consists of what was not seen', () => {
     const about = { title: '', nextStep: '', alarm: null, messages: null, connection: null, webhook: null }
     const item = { key: 'a', ...about, latestAt: 1, maySee: true, seen: null }
     assert.deepEqual(unseen([item, { ...item, key: 'b', seen: { by: 'anna', at: 2 } }]), [item])
   })
 
-  it.each(ALARM_KIND_NAMES)('says once since when: %s', (kind) => {
+  it.each(ALARM_KIND_NAMES)('says once since when it lasts: %s', (kind) => {
     const now = Date.UTC(2026, 0, 15, 12)
     const ago = now - 60_000
     const facts = { number: '15550001000', reason: 'pace', oldestAt: ago, at: ago, lastUsedAt: ago, lastCallAt: ago }
@@ -129,7 +129,7 @@ describe('what needs attention', () => {
     for (const more of [{}, { lastAt: ago }, { waiting: 3 }, { lastAt: ago, waiting: 3 }]) {
       const { cause } = alarmText({ kind, since: ago, facts: { ...facts, ...more } }, now)
 
-      // How long the oldest message has waited is that time for this kind alone: others say how much waits meanwhile.
+      // Only for this kind the age of the oldest message is that time. Other kinds mention it for what waits meanwhile.
       const said = kind === 'oldest_waiting' ? cause : cause.replace(/, the oldest for \d+ \w+/, '')
       const label = /\bago\b|\bsince\b|\b(?:for|waited) \d/.test(said) ? null : 'Since'
       assert.equal(timeLabelOf({ alarm: { kind } as AlarmReply, messages: null }), label, cause)

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it, vi } from 'vitest'
 import { LiveStream } from '../../console/api/live.ts'
 import { ALIVE_EVERY_MS } from '../../src/contract/console/stream-events.ts'
 
-/** The connections of a tab: those that were opened, and how many of them are open. */
+/** The event streams that a tab has opened, and how many of them are open. */
 class FakeSource extends EventTarget {
   static readonly CLOSED = 2
   static readonly all: FakeSource[] = []
@@ -48,7 +48,7 @@ describe('the event stream of a tab', () => {
     vi.useRealTimers()
   })
 
-  it('is closed while the tab is hidden, and reports one change when it is seen again', () => {
+  it('is closed while the tab is hidden, and reports one change when the tab is visible again', () => {
     stream.start()
     show(false)
     const whileHidden = FakeSource.open
@@ -61,7 +61,7 @@ describe('the event stream of a tab', () => {
     assert.deepEqual([whileHidden, before, FakeSource.open, changes], [0, 0, 1, 1])
   })
 
-  it('is opened in a tab in the background only once that is seen', () => {
+  it('is opened in a background tab only when that becomes visible', () => {
     tab.hidden = true
     stream.start()
     const before = FakeSource.all.length
@@ -71,7 +71,7 @@ describe('the event stream of a tab', () => {
     assert.deepEqual([before, FakeSource.open], [0, 1])
   })
 
-  it('stays as it is where the tab was visible all the time, or is paused', () => {
+  it('stays unchanged if the tab was always visible, or is paused', () => {
     stream.start()
     show(true)
     const opened = FakeSource.all.length
@@ -93,7 +93,7 @@ describe('the event stream of a tab', () => {
     assert.deepEqual([first, changes], [1, 2])
   })
 
-  it('reconnects as soon as it is lost, and is offline once no request is answered either', async () => {
+  it('reconnects as soon as it is lost, and is offline when requests are not answered either', async () => {
     stream.start()
     fire('alive')
     vi.setSystemTime(1_000)
@@ -113,7 +113,7 @@ describe('the event stream of a tab', () => {
     assert.deepEqual([stream.status(), changes - before], [{ state: 'live', lostAt: null }, 1])
   })
 
-  it('is not offline where it is refused by a service that answers', async () => {
+  it('is not offline if a service that answers refuses it', async () => {
     stream.start()
     fire('alive')
     for (const _ of [1, 2]) {
@@ -126,7 +126,7 @@ describe('the event stream of a tab', () => {
     assert.deepEqual([FakeSource.all.length, FakeSource.open], [3, 1])
   })
 
-  it('is lost where nothing comes over a connection that stays open, and offline where no request is answered either', async () => {
+  it('is lost if nothing comes over an open connection, and offline if requests are not answered either', async () => {
     stream.start()
     for (const event of ['alive', 'changed', 'alive']) {
       fire(event)

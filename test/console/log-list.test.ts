@@ -63,21 +63,21 @@ describe('the search box of the API log', () => {
     assert.deepEqual(readWords('49170', false), { ...NOTHING, text: '49170' })
   })
 
-  it('shows again what was sought', () => {
+  it('shows the search again', () => {
     assert.equal(wordsOf(logSearch.parse({ to: '49170*' })), '49170')
     assert.equal(wordsOf(logSearch.parse({})), '')
   })
 })
 
 describe('the range of the API log', () => {
-  it('is a day, everything for a search, and none with times of its own', () => {
+  it('is a day, everything for a search, and none if times are given', () => {
     assert.equal(rangeOf(logSearch.parse({})), '24h')
     assert.equal(rangeOf(logSearch.parse({ to: '49170*' })), 'all')
     assert.equal(rangeOf(logSearch.parse({ to: '49170*', range: '7d' })), '7d')
     assert.equal(rangeOf(logSearch.parse({ since: '5' })), null)
   })
 
-  it('becomes the time since when entries are asked for', () => {
+  it('becomes the time since which entries are requested', () => {
     assert.equal(toFilter(logSearch.parse({}), NOW).since, NOW - 86_400_000)
     assert.equal(toFilter(logSearch.parse({ range: 'all' }), NOW).since, undefined)
     assert.equal(toFilter(logSearch.parse({ since: '5' }), NOW).since, 5)
@@ -91,7 +91,7 @@ describe('the results to choose from', () => {
     assert.deepEqual([...states, 'CANCELLED'].toSorted(), Object.keys(STATE_LABELS).toSorted())
   })
 
-  it('are found again from the filters in the address', () => {
+  it('are restored from the filters in the URL', () => {
     assert.equal(quickFilterOf(logSearch.parse({})), 'all')
     assert.equal(quickFilterOf(logSearch.parse({ result: 'published' })), 'sent')
     assert.equal(quickFilterOf(logSearch.parse({ view: 'failed' })), 'failed')
@@ -108,7 +108,7 @@ describe('the results to choose from', () => {
   })
 })
 
-describe('what stands beside the result', () => {
+describe('the text beside the result', () => {
   it.each([
     ['the time until it was sent', { state: 'PUBLISHED', sentAfterMs: 300 }, 'sent in 300 ms'],
     ['the same of a delivered one', { state: 'DELIVERED', sentAfterMs: 900 }, 'sent in 900 ms'],
@@ -140,7 +140,7 @@ describe('what stands beside the result', () => {
 })
 
 describe('the key at the search box of the log', () => {
-  it('is the one that leads there, and Enter once something else is typed', () => {
+  it('shows the key that leads there, or Enter after something else is typed', () => {
     const search = { text: 'parcel' } as Parameters<typeof keyHint>[1]
 
     assert.deepEqual(
@@ -151,7 +151,7 @@ describe('the key at the search box of the log', () => {
 })
 
 describe('the text of a row in the log', () => {
-  it('is what was sent, or that it was empty', () => {
+  it('shows what was sent, or that it was empty', () => {
     const error = { field: 'message.message', code: 'text_empty', list: 'Empty text', message: 'The text is empty.' }
 
     assert.equal(previewOf({ preview: 'Hello', errors: [] }), 'Hello')
@@ -171,7 +171,7 @@ describe('the cause of a request with a token that was once valid', () => {
   })
 })
 
-describe('the place of a message that waits', () => {
+describe('the place of a waiting message', () => {
   const place = {
     ...{ id: 'm', isOpen: false, position: 19, estimatedAt: null, wait: null },
     ...{ behind: null, code: null, mayHaveLeft: false },
@@ -210,7 +210,7 @@ describe('the place of a message that waits', () => {
     assert.match(placeText({ ...place, behind }, NOW) ?? '', /^Waits for an earlier .* again at \d\d:\d\d:00$/)
   })
 
-  it('has no seconds where the time is far ahead', () => {
+  it('has no seconds if the time is far ahead', () => {
     const until = NOW + 2 * 3_600_000
     const wait = { code: 'media_pending', list: 'Download failed, tried again', sentence: '', until }
 
@@ -219,7 +219,7 @@ describe('the place of a message that waits', () => {
     assert.equal(estimateText(NOW + 90_000, NOW), clockOrDate(NOW + 90_000, NOW))
   })
 
-  it('counts only while the row is in the state that it was found in', () => {
+  it('is shown only while the row is in the state for which it was found', () => {
     const waiting = { ...ROW, state: 'QUEUED' } as const
     const open = { ...place, isOpen: true }
 
@@ -231,7 +231,7 @@ describe('the place of a message that waits', () => {
     )
   })
 
-  it('stands beside the state, that of an attempt only where its result is awaited', () => {
+  it('is shown beside the state, and for an attempt only while its result is awaited', () => {
     const wait = { code: 'awaiting_evidence', list: 'Asking what became of it', sentence: '', until: null }
     const open = { ...ROW, state: 'SENDING', attempts: 2 } as const
 
@@ -250,11 +250,11 @@ describe('the counts over the list', () => {
   ]
   const counts = { bars, barMs: 60_000 }
 
-  it('add up, refused requests apart from accepted messages', () => {
+  it('are added up, refused requests apart from accepted messages', () => {
     assert.deepEqual(totalsOf(bars), { ...NONE, published: 2, failed: 1, expired: 1, refused: 3, accepted: 4 })
   })
 
-  it('are of every result, whichever is shown', () => {
+  it('include every result, whichever is shown', () => {
     const search = logSearch.parse({ view: 'failed', result: 'failed', to: '49170*' })
     const { view, result, to } = countedFilter(search)
     assert.deepEqual([view, result, to], ['all', undefined, '49170*'])
@@ -263,7 +263,7 @@ describe('the counts over the list', () => {
     assert.deepEqual(shownResults(logSearch.parse({})), ['accepted', 'refused'])
   })
 
-  it('become the times of the bars that were chosen, in either direction', () => {
+  it('become the time range of the chosen bars, in either direction', () => {
     assert.deepEqual(inOrder([1, 0]), [0, 1])
     assert.deepEqual(spanOf([1, 0], counts), { since: NOW, until: NOW + 119_999 })
     assert.match(barText(bars[0] as (typeof bars)[0], 60_000), /: 2 sent, 2 failed or expired$/)
@@ -272,7 +272,7 @@ describe('the counts over the list', () => {
 })
 
 describe('saved filters', () => {
-  it('replace those of the same name, and are not endless', () => {
+  it('replace filters of the same name, and are limited in number', () => {
     const first = withView([{ name: 'a', search: '?x=1' }], { name: 'a', search: '?x=2' })
     assert.deepEqual(first, [{ name: 'a', search: '?x=2' }])
     const many = Array.from({ length: 20 }, (_, at) => ({ name: String(at), search: '' }))

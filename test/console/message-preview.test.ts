@@ -17,7 +17,7 @@ describe('the icon of a message', () => {
   })
 })
 
-/** Its name at the icon library. */
+/** The name of the icon in its library. */
 function iconIn(element: ReactNode): string | undefined {
   return /lucide-([\w-]+)/.exec(renderToStaticMarkup(createElement(HeadlessMantineProvider, null, element)))?.[1]
 }

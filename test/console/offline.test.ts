@@ -25,7 +25,7 @@ describe('a page while the service does not answer', () => {
     assert.equal(rendered(Now, { state: 'offline', lostAt: 30_000 }), '30000')
   })
 
-  it('keeps what a message waits for in the log', () => {
+  it('keeps showing in the log what a message waits for', () => {
     const wait = { code: 'awaiting_evidence', list: 'Asking what became of it', sentence: '', until: 60_000 }
     const place = { isOpen: true, code: 'awaiting_evidence', mayHaveLeft: false, behind: null, wait }
     const row = { outcome: 'accepted', state: 'SENDING', isPaused: false, reason: null }
@@ -36,7 +36,7 @@ describe('a page while the service does not answer', () => {
     assert.match(offline ?? '', />Asking what became of it, goes on \d\d:\d\d:00 at the latest</)
   })
 
-  it('asks the log for what it has shown last, of which the rows are still kept', () => {
+  it('requests the rows that the log has shown last, which are still cached', () => {
     const since = (status: LiveStatus) => Number(rendered(FilteredSince, status))
     const before = since({ state: 'live', lostAt: null })
     vi.setSystemTime(690_000)
@@ -46,7 +46,7 @@ describe('a page while the service does not answer', () => {
     assert.deepEqual([offline, again], [before, before + 600_000])
   })
 
-  it('says since when above what it shows, and only then', () => {
+  it('says above its content since when, and only then', () => {
     const [live, lost, offline] = ALL.map((status) => rendered(AwayBanner, status))
 
     assert.deepEqual([live, lost], ['', ''])

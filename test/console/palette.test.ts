@@ -19,7 +19,7 @@ describe('the palette', () => {
     assert.ok(labels('', 'viewer').includes('API logs'))
   })
 
-  it('goes on at the other end', () => {
+  it('continues at the other end', () => {
     assert.deepEqual([step(2, 1, 3), step(0, -1, 3), step(0, 1, 0)], [0, 2, 0])
   })
 })

@@ -15,7 +15,7 @@ const AWKWARD = `it's "quoted" \\ $HOME \`id\` \${x}\nsecond line ü 🙂`
 const BODY = { from: '15550001000', to: '15551234567', message: { type: 'message', message: AWKWARD } }
 
 describe('the token of the quickstart', () => {
-  it('is called cut off where only its beginning was pasted', () => {
+  it('is called cut off if only its beginning was pasted', () => {
     const token = createToken((count) => new Uint8Array(count))
 
     assert.equal(tokenFault(token), null)
@@ -25,7 +25,7 @@ describe('the token of the quickstart', () => {
 })
 
 describe('the snippets of the quickstart', () => {
-  it('give a shell the body as it is, whatever stands in it', () => {
+  it('pass any body unchanged through a shell', () => {
     const script = SNIPPETS.curl.write(ENDPOINT, BODY).replace(/^curl/, 'printf "%s\\0"')
 
     const given = execFileSync('sh', ['-c', script], { env: { NUNCIO_TOKEN: 'nco_1' } })
@@ -36,7 +36,7 @@ describe('the snippets of the quickstart', () => {
     assert.equal(given[2], 'x-api-key: nco_1')
   })
 
-  it('give Node the body as it is', () => {
+  it('pass any body unchanged to Node', () => {
     const body = /body: JSON\.stringify\(([\s\S]*)\),\n\}\)/.exec(SNIPPETS.node.write(ENDPOINT, BODY))?.[1]
 
     const script = `console.log(JSON.stringify(${body}))`
@@ -45,13 +45,13 @@ describe('the snippets of the quickstart', () => {
     assert.deepEqual(JSON.parse(given), BODY)
   })
 
-  it('write PHP in which nothing but the quote and the backslash means anything', () => {
+  it('write PHP strings in which only the quote and the backslash are special', () => {
     const code = SNIPPETS.php.write(ENDPOINT, { text: `it's \\ $x` })
 
     assert.match(code, /'text' => 'it\\'s \\\\ \$x',/)
   })
 
-  it('show no token but one that they are given', () => {
+  it('show only a token that they are given', () => {
     for (const { write } of Object.values(SNIPPETS)) {
       assert.match(write(ENDPOINT, BODY), /NUNCIO_TOKEN/)
       assert.doesNotMatch(write(ENDPOINT, BODY, 'nco_1'), /NUNCIO_TOKEN/)
@@ -61,7 +61,7 @@ describe('the snippets of the quickstart', () => {
 })
 
 describe('the file of the environment of a new token', () => {
-  it('holds what the examples of the documents read', () => {
+  it('contains what the examples of the documents read', () => {
     const example = readFileSync(join(ROOT, 'docs/examples/send.py'), 'utf8')
     const endpoint = `https://chat.example.com/below${SEND_PATH}`
 
@@ -76,7 +76,7 @@ describe('the file of the environment of a new token', () => {
 describe('the body of a call', () => {
   const draft = { from: '1', to: '+49 170 1234501', text: 'Hi', url: 'u', name: 'n', caption: '' }
 
-  it('has what its type takes, and the number as the endpoint takes it', () => {
+  it('has the fields of its type, and the number in the form that the endpoint accepts', () => {
     assert.deepEqual(bodyOf('message', draft), {
       ...{ from: '1', to: '491701234501' },
       message: { type: 'message', message: 'Hi' },

@@ -13,7 +13,7 @@ describe('what was sent today', () => {
     vi.useRealTimers()
   })
 
-  it('is 0 only where it was counted, and not known of a connection that the reply does not have', () => {
+  it('is 0 only if it was counted, and unknown for a connection that the reply does not have', () => {
     const asked = { data, isError: false }
 
     assert.deepEqual([sentOf(asked, 'con-1'), sentOf(asked, 'con-2')], [COUNTED, IDLE])
@@ -21,14 +21,14 @@ describe('what was sent today', () => {
     assert.equal(sentOf({ ...asked, data: { ...data, isComplete: false } }, 'con-1'), undefined)
   })
 
-  it('is asked for as many connections as one request may name, however long the list is', () => {
+  it('is requested for at most as many connections as one request may name', () => {
     const ids = idsToCount(Array.from({ length: 1_000 }, newConnectionId))
 
     assert.equal(ids.split(',').length, 200)
     assert.ok(connectionRoutes.countSent.query.safeParse({ ids }).success)
   })
 
-  it('differs from a count that could not be loaded', () => {
+  it('is distinguished from a count that could not be loaded', () => {
     assert.equal(sentOf({ data: undefined, isError: false }, 'con-1'), undefined)
     assert.equal(sentOf({ data: undefined, isError: true }, 'con-1'), null)
     assert.equal(sentOf({ data, isError: true }, 'con-1'), COUNTED)

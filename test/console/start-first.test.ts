@@ -5,7 +5,7 @@ import { BRIDGE_DESCRIPTION } from '../../src/channels/bridge/description.ts'
 import { parseBridgeSettings } from '../../src/channels/bridge/settings.ts'
 
 describe('the form of a bridge', () => {
-  it('makes secrets that the channel takes, each another one', () => {
+  it('creates secrets that the channel accepts, each a different one', () => {
     const { random } = BRIDGE_DESCRIPTION.settings.find(({ name }) => name === 'secret') ?? {}
     const secrets = Array.from({ length: 100 }, () => randomValue(random!))
 

@@ -71,7 +71,7 @@ describe('the status of a number', () => {
   })
 })
 
-it('knows no waits that have no reason', () => {
+it('has no waits without a reason', () => {
   assert.deepEqual(
     [...NEEDS_PERSON].filter((code) => !isReasonCode(code)),
     [],

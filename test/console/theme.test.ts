@@ -16,7 +16,7 @@ describe.each(Object.entries(STATE_GROUPS))('the colours of the states that are 
   })
 })
 
-// Fields, checkboxes, radio buttons and switches have it (WCAG 1.4.11).
+// Fields, checkboxes, radio buttons and switches have this border (WCAG 1.4.11).
 describe('the border of what can be changed', () => {
   it.each(['light', 'dark'] as const)('can be seen on a card and on the page in the %s scheme', (scheme) => {
     const { [scheme]: tokens } = resolveVariables(mergeMantineTheme(DEFAULT_THEME, theme))
@@ -27,7 +27,7 @@ describe('the border of what can be changed', () => {
   })
 })
 
-// A field that has it shows so by its border alone. It stands on a field's ground, too.
+// A field shows its focus only by this border. The border is also seen against the ground of a field.
 describe('the border of a field that has the focus', () => {
   it.each(['light', 'dark'] as const)(
     'can be seen on a card, on the page and on a field in the %s scheme',
@@ -41,7 +41,7 @@ describe('the border of a field that has the focus', () => {
   )
 })
 
-/** As WCAG defines it. */
+/** The contrast as WCAG defines it. */
 function contrast(one: string, other: string): number {
   const [dark = 0, light = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
   return (light + 0.05) / (dark + 0.05)

@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 describe('a toast', () => {
-  it('is kept until it can be shown, also when the page has no place for toasts yet', async () => {
+  it('is kept until it can be shown, even if the page has no place for toasts yet', async () => {
     showToast('Token deleted')
     showErrorToast(new Error('Nuncio does not answer.'))
 
@@ -30,7 +30,7 @@ describe('a toast', () => {
     )
   })
 
-  it('does not ask again whether the service answers, because it may say that it does not', async () => {
+  it('causes no new check of the service, because it may itself report that the service is away', async () => {
     showToast('Token deleted')
     await vi.waitFor(() => assert.equal(notificationsStore.getState().notifications.length, 1))
     vi.stubGlobal('fetch', () => Promise.reject(new Error('away')))

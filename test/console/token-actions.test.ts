@@ -11,7 +11,7 @@ const offered = (token: Parameters<typeof rowActions>[0], mayChange = true) =>
   rowActions(token, mayChange).map(({ label }) => label)
 
 describe('the menu of a token', () => {
-  it('offers what can still be done with it, deleting last', () => {
+  it('offers the possible actions, with deleting last', () => {
     const reading = ['Details', 'Show its requests']
 
     assert.deepEqual(offered(active), [...reading, 'Rename…', 'Rotate…', 'Delete…'])
@@ -19,7 +19,7 @@ describe('the menu of a token', () => {
     assert.deepEqual(offered({ ...active, deletedAt: now }), reading)
   })
 
-  it('offers viewers nothing that they may not do', () => {
+  it('offers viewers only what they may do', () => {
     assert.deepEqual(offered(active, false), ['Details', 'Show its requests'])
   })
 })
@@ -44,7 +44,7 @@ describe('the choices for a new token', () => {
 })
 
 describe('the use of a token', () => {
-  it('says what was refused, and names repeats where there were some', () => {
+  it('names refusals, and repeats if there were any', () => {
     assert.equal(usageText({ requests: 1_952, accepted: 1_929, refused: 23 }), '1,929 accepted, 23 refused')
     assert.equal(usageText({ requests: 3, accepted: 2, refused: 0 }), '2 accepted, 0 refused, 1 repeat')
   })

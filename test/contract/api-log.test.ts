@@ -15,7 +15,7 @@ async function log({ operator }: Journey): Promise<RequestView[]> {
 }
 
 describe.each(ENGINES)('the API log on $name', ({ start: startNuncio }) => {
-  it('G10: holds every request with a known token as it was answered, under the id that its reply carried', async () => {
+  it('G10: contains every request with a known token and its answer, under the id of its reply', async () => {
     const nuncio = await startNuncio()
     const body = { from: SENDER, to: '+1', message: { type: 'message', message: 'Hello' } }
 

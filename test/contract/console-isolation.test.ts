@@ -52,7 +52,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     }
   })
 
-  it('G8: answers for an account of others as for one that is not there', async () => {
+  it('G8: answers for a foreign account as for a missing one', async () => {
     const faults: string[] = []
     for (const { name, route } of OF_ACCOUNTS) {
       const params = paramsOf(route, acme)
@@ -68,7 +68,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(faults, [])
   })
 
-  it('G8: answers for what belongs to others as for what is not there, and leaves it as it is', async () => {
+  it('G8: answers for foreign objects as for missing ones, and does not change them', async () => {
     const before = await dump()
     const faults: string[] = []
     for (const { name, route } of ROUTES.filter(({ route }) => namesThings(route))) {
@@ -87,7 +87,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.equal(await dump(), before)
   })
 
-  it('G8: finds nothing by a filter that names what belongs to others', async () => {
+  it('G8: finds nothing with a filter that names foreign objects', async () => {
     const faults: string[] = []
     for (const { name, route } of OF_ACCOUNTS.filter(({ route }) => route.method === 'GET')) {
       for (const [key, thing] of Object.entries(NAMED_IN_QUERIES)) {
@@ -110,7 +110,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(faults, [])
   })
 
-  it('finds all of it for its owner, so that the tests above ask for existing things', async () => {
+  it('finds all of them for their owner, so that the tests above use existing objects', async () => {
     const faults: string[] = []
     const reading = ROUTES.filter(
       ({ name, route }) => route.method === 'GET' && namesThings(route) && name !== 'readSandboxMedia',
@@ -123,7 +123,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(faults, [])
   })
 
-  it('refuses what other sites ask, on every route that changes something', async () => {
+  it('refuses requests of other sites on every route that changes something', async () => {
     const answers = await askAll(UNSAFE, ({ route }) => ({
       as: acme.owner,
       params: paramsOf(route, acme),
@@ -133,7 +133,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(butFor('403 cross_site_request', answers), [])
   })
 
-  it('asks for a fresh proof on every route that wants one', async () => {
+  it('requires a recent sign-in on every route that needs one', async () => {
     world.now += 6 * 60_000
     const answers = await askAll(
       ROUTES.filter(({ route }) => route.stepUp),
@@ -143,7 +143,7 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(butFor('403 step_up_required', answers), [])
   })
 
-  it('answers every route with nothing but what its contract promises, and no fault', async () => {
+  it('answers every route as its contract promises, without a fault', async () => {
     for (const { name, route } of ROUTES.filter(({ route }) => route.method === 'GET' && route.access !== 'public')) {
       const response = await world.fetch(name, { as: acme.owner, params: paramsOf(route, acme), query: queryOf(name) })
       assert.ok(response.status < 500, `${name}: ${response.status}`)
@@ -199,7 +199,7 @@ function plain(text: string): string {
   return text.replaceAll(/"requestId":"[^"]*"/g, '')
 }
 
-/** Without the requested ids, and without times. */
+/** The text without the requested ids and without times. */
 function comparable(text: string, things: Things): string {
   let left = plain(text).replaceAll(/\d{13}/g, 'TIME')
   // A cursor is a number that may occur elsewhere, and no reply for a foreign one repeats it.

@@ -35,7 +35,7 @@ describe.each(ENGINES)('rights that end while a request is under way, on %s', (e
     return close
   })
 
-  it('G8: change nothing of an account any more once the person was given a lower role', async () => {
+  it('G8: change nothing in an account after the person was given a lower role', async () => {
     const answers: string[] = []
     for (const { name, route } of CHANGING.filter(({ route }) => ROLES.some((role) => role === route.access))) {
       const person = await world.visitor(acme.account, route.access as Role)
@@ -52,7 +52,7 @@ describe.each(ENGINES)('rights that end while a request is under way, on %s', (e
     )
   })
 
-  it('G8: change nothing at all once the session was ended', async () => {
+  it('G8: change nothing after the session was ended', async () => {
     const answers: string[] = []
     for (const { name, route } of CHANGING) {
       const { owner } = acme
@@ -69,7 +69,7 @@ describe.each(ENGINES)('rights that end while a request is under way, on %s', (e
     )
   })
 
-  it('G8: change nothing of an account that the person was removed from', async () => {
+  it('G8: change nothing in an account from which the person was removed', async () => {
     const person = await world.visitor(acme.account, 'owner')
     const remove = () => world.console.people.removeMember(acme.account, person.personId, 'cli')
     const asked = { as: person, params: { account: acme.account }, body: BODIES.invitePerson }

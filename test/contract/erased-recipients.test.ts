@@ -16,7 +16,7 @@ const PERSON = '491761234567'
 let world: ConsoleWorld
 let account: AccountId
 
-describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
+describe.each(ENGINES)('an erased recipient, on %s', (engine) => {
   beforeEach(async () => {
     world = new ConsoleWorld()
     const close = await world.openConsole(engine)
@@ -24,7 +24,7 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
     return close
   })
 
-  it('is in no column any more, wherever a caller, a network or a receiver of notices had named it', async () => {
+  it('is in no column any more, wherever a caller, a network or a webhook receiver had named it', async () => {
     await plantMarks(world, account, await world.connection(account))
     const all = await textColumns(world)
     for (const planted of columns) {
@@ -33,7 +33,7 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
         await world.run(`update ${of} set ${column} = replace(${column}, ?, ?)`, numberIn(planted), PERSON)
     }
     await world.run('update notice set message_sequence = (select min(sequence) from message)')
-    // The service writes both itself: facts hold its own ids and names, and its worker ends an open attempt.
+    // The service writes both itself: facts contain its own ids and names, and its worker ends an open attempt.
     await world.run('update timeline set facts = null')
     await world.run(`delete from ${engine === 'SQLite' ? 'open_attempt' : 'lane_attempt'}`)
     assert.ok((await findEverywhere(PERSON)).length > 10)
@@ -44,7 +44,7 @@ describe.each(ENGINES)('a recipient that is erased, on %s', (engine) => {
     assert.deepEqual(await findEverywhere('Dear Anna'), [])
   })
 
-  it('is in no session any more, where the network knows the number by its other spelling', async () => {
+  it('is in no session any more, even if the network spells the number differently', async () => {
     const connection = await world.connection(account)
     for (const recipient of ['551187654321', '551187654322'])
       await world.writeSessionKey(connection, `${recipient}.0`, recipient)

@@ -48,7 +48,7 @@ describe('the first start', () => {
     await failing.stop()
   })
 
-  it('ends silently when it is stopped meanwhile, and leaves token and link to the next start', async () => {
+  it('ends silently if it is stopped meanwhile, and leaves token and link to the next start', async () => {
     const dataDir = temporaryFolder()
     const said: string[] = []
     const stopped = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { said })
@@ -62,7 +62,7 @@ describe('the first start', () => {
     assert.notEqual(journey.token, '')
   })
 
-  it('does not mention a link that it could not make because it was stopped', async () => {
+  it('does not mention a link that it could not create because it was stopped', async () => {
     const said: string[] = []
     const stopped = open({ NUNCIO_DATA_DIR: temporaryFolder(), NUNCIO_PORT: '0' }, { said })
 
@@ -72,14 +72,14 @@ describe('the first start', () => {
     assert.deepEqual([said, offer?.url ?? null], [[], null])
   })
 
-  it('prints a token and a link, also where its output is no terminal', async () => {
+  it('prints a token and a link, even if its output is not a terminal', async () => {
     const { said } = await startProcess({})
 
     assert.match(said, /-H 'x-api-key: nco_\w{38}'/)
     assert.match(said, /http:\S+\/console\/set-up\/[\w-]{43}$/m)
   })
 
-  it('prints neither when it is quiet, makes neither, and names the commands for both', async () => {
+  it('creates and prints neither in quiet mode, and names the commands for both', async () => {
     const { said, dataDir } = await startProcess({ NUNCIO_QUIET_FIRST_START: 'true' })
     const cli = new QuickCli({ dataDir })
 
@@ -94,7 +94,7 @@ describe('the first start', () => {
     }
   })
 
-  it('makes no account in a process whose parent makes it', async () => {
+  it('creates no account in a process whose parent creates it', async () => {
     const dataDir = temporaryFolder()
     const child = open({ NUNCIO_DATA_DIR: dataDir, NUNCIO_PORT: '0' }, { makesFirst: false })
 

@@ -43,7 +43,7 @@ import { growthOfWork, MOST_GROWTH, type ParserUnderLoad } from '../support/grow
 import { type Shape, WORST_JSON } from '../support/worst-json.ts'
 
 const KIB = 1024
-// Eight times as much is the largest body, or twice the largest headers.
+// The largest input is eight times this: the largest body, or twice the largest headers.
 const BODY = 8 * KIB
 const HEADER = 2 * KIB
 
@@ -63,7 +63,7 @@ function withSize(size: number) {
 const body = withSize(BODY)
 const header = withSize(HEADER)
 
-/** Some parsers refuse by throwing. */
+/** Some parsers refuse by throwing, which counts as a result. */
 function orRefuse(read: () => unknown): unknown {
   try {
     return read()

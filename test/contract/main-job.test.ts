@@ -76,7 +76,7 @@ describe.each(ENGINES)('the main job on $name', ({ start: startNuncio }) => {
     assert.equal(entry?.sha256, createHash('sha256').update(body).digest('hex'))
   })
 
-  it('fails bad media alone, with its reason, and lets the lane go on', async () => {
+  it('fails only the message with bad media, with its reason, and the lane continues', async () => {
     const host = await serveFiles({ '/not-a-picture.png': { body: Buffer.from('plain text'), type: 'image/png' } })
     const nuncio = await startNuncio(LOOPBACK)
     const media = (url: string) => ({
@@ -108,7 +108,7 @@ describe.each(ENGINES)('the main job on $name', ({ start: startNuncio }) => {
     )
   })
 
-  it('G1 G3: has fifty parallel sends all kept, each once', async () => {
+  it('G1 G3: stores all of fifty parallel sends, each once', async () => {
     const nuncio = await startNuncio()
     const texts = Array.from({ length: 50 }, (_, index) => `parallel ${index}`)
 

@@ -24,7 +24,7 @@ describe.each(ENGINES)('idempotency on $name', ({ start: startNuncio }) => {
     assert.equal((await restarted.inbox()).length, 1)
   })
 
-  it('G5: fifty at the same moment make one message', async () => {
+  it('G5: fifty requests at the same time make one message', async () => {
     const nuncio = await startNuncio()
 
     const replies = await Promise.all(
@@ -37,7 +37,7 @@ describe.each(ENGINES)('idempotency on $name', ({ start: startNuncio }) => {
     assert.equal((await nuncio.inbox()).length, 1)
   })
 
-  it('refuses a key that was used for another message, and answers a known one after its connection is gone', async () => {
+  it('refuses a key that was used for another message, and answers a known one after its connection was removed', async () => {
     const nuncio = await startNuncio()
     const headers = { 'idempotency-key': 'k' }
     const { administration } = nuncio.operator
@@ -54,8 +54,8 @@ describe.each(ENGINES)('idempotency on $name', ({ start: startNuncio }) => {
 })
 
 describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio }) => {
-  // At once, in one lane: some of them wait for seconds, and none may keep the others.
-  it('G3 G5 G10: each ends as the manual says, and the lane goes on', async () => {
+  // All at once in one lane. Some of them wait for seconds, and none may delay the others.
+  it('G3 G5 G10: each ends as the manual says, and the lane continues', async () => {
     const nuncio = await startNuncio()
 
     const busy = await nuncio.text('15550100002', 'busy')
@@ -92,7 +92,7 @@ describe.each(ENGINES)('the sandbox commands on $name', ({ start: startNuncio })
   })
 })
 
-describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) => {
+describe.each(ENGINES)('decisions of people on $name', ({ start: startNuncio }) => {
   it('an UNCONFIRMED message is resolved as arrived, or sent again as a new message', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
@@ -112,7 +112,7 @@ describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) =
     )
   })
 
-  it('a waiting message is cancelled, and a cancelled one is retried at the end of the line', async () => {
+  it('a waiting message is cancelled, and a cancelled one is retried at the end of the lane', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const { id } = await administration.findConnection(SENDER, null)
@@ -132,7 +132,7 @@ describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) =
     )
   })
 
-  it('settings of a connection work at once: receipts come, and an expired message says so', async () => {
+  it('settings of a connection apply at once: receipts come, and a message expires', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const connection = await administration.findConnection(SENDER, null)
@@ -155,7 +155,7 @@ describe.each(ENGINES)('what people decide on $name', ({ start: startNuncio }) =
 })
 
 describe.each(ENGINES)('restarts on $name', ({ start: startNuncio }) => {
-  it('G1 G3: what was accepted before a restart is delivered after it, in order', async () => {
+  it('G1 G3: messages accepted before a restart are delivered after it, in order', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const { id } = await administration.findConnection(SENDER, null)

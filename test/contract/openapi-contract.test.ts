@@ -38,7 +38,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     assert.deepEqual(findingsIn(document, 400, answered), [])
   })
 
-  it('refuses what is no JSON of one meaning', async () => {
+  it('refuses bodies that are not unambiguous JSON', async () => {
     const [good] = maker.examples()
     const text = JSON.stringify(good?.body)
     const spoilt = ['', '{', text.slice(0, -1), `${text},`, text.replace('"to"', '"from":"1","to"'), `[${text}]`]
@@ -52,7 +52,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     assert.deepEqual(findingsIn(document, 400, answered), [])
   })
 
-  it('takes an Idempotency-Key that the document allows, and no other', async () => {
+  it('accepts an Idempotency-Key that the document allows, and no other', async () => {
     const [good] = maker.examples()
     const name = 'idempotency-key'
     const parameter = resolve<Parameter>(document, operationOf(document).post.parameters[0] ?? { $ref: '' })
@@ -73,7 +73,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     assert.deepEqual(findingsIn(document, 400, [...wrong, { what: 'another body', reply: reused }]), [])
   })
 
-  it('refuses headers that the document does not allow, and tokens that are none', async () => {
+  it('refuses headers that the document does not allow, and invalid tokens', async () => {
     const [good] = maker.examples()
     const answer = async (...headers: HeaderLine[]) => ({
       what: JSON.stringify(headers),
@@ -100,7 +100,7 @@ describe.each(ENGINES)('the endpoint, driven by its document, on $name', (engine
     assert.deepEqual(findingsIn(document, 401, noTokens), [])
   })
 
-  it('answers with every status of the document but that of a fault, as the document says', async () => {
+  it('answers with every status of the document except that of a fault, as the document says', async () => {
     const [good] = maker.examples()
     const body = good?.body as object
     const accepted = await caller.call({ body })

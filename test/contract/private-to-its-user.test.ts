@@ -18,7 +18,7 @@ const OPEN_TO_ALL = 0o755
 const DEBUGGER = /debugger|inspector/i
 
 describe('the files of a running service, in a folder that all users of the machine may enter', () => {
-  it('are for its own user alone, as soon as they are made', async () => {
+  it('are private to its user as soon as they are created', async () => {
     const { dataDir, service, cli } = await place()
     await service.start()
 
@@ -29,7 +29,7 @@ describe('the files of a running service, in a folder that all users of the mach
     assert.ok(globSync('backups/*/nuncio.db', { cwd: dataDir }).length > 0, 'a backup was made')
   })
 
-  it('are taken from other users by the next start, which says so', async () => {
+  it('become private at the next start, which reports that', async () => {
     const { dataDir, service } = await place()
     await service.start()
     mkdirSync(join(dataDir, 'spool', 'x'), { recursive: true })
@@ -93,10 +93,10 @@ describe('the signal that opens the debugger of Node', () => {
   })
 })
 
-describe('the code that Node has compiled', () => {
+describe('Node’s cache of compiled code', () => {
   const USER = process.geteuid?.()
 
-  it('is kept where only the own user can write', async () => {
+  it('is used in a folder that only its user can write to', async () => {
     const { temporary, cli } = temporaryPlace()
 
     await cli.run('config')
@@ -107,7 +107,7 @@ describe('the code that Node has compiled', () => {
     assert.ok(globSync('*/*/*', { cwd: temporary }).length > 0)
   })
 
-  it('is not kept, and not taken, where others can write', async () => {
+  it('is neither written nor read in a folder that others can write to', async () => {
     const { temporary, cli } = temporaryPlace()
     const folder = join(temporary, `nuncio-compile-cache-${USER}`)
     mkdirSync(folder)

@@ -54,7 +54,7 @@ describe.each(ENGINES)('tokens on $name', ({ start: startNuncio }) => {
     assert.deepEqual([refused.status, refused.body.code, refused.body.name], [401, 'HC-3', 'unauthorized_401'])
   })
 
-  it('are refused when they have expired, carry no event, or are bound elsewhere', async () => {
+  it('are refused if they have expired, have no event, or belong to another connection', async () => {
     const nuncio = await startNuncio()
     const account = await defaultAccount(nuncio)
     const other = await addConnection(nuncio, account, '15550009999')
@@ -68,7 +68,7 @@ describe.each(ENGINES)('tokens on $name', ({ start: startNuncio }) => {
     assert.equal(await statusOf({ sourceRanges: ['127.0.0.0/8', '::1/128'] }), 200)
   })
 
-  it('keeps every request of a known token in the log, and of an unknown one nothing', async () => {
+  it('have every request of a known token in the log, and none of an unknown one', async () => {
     const nuncio = await startNuncio()
     const expired = await makeToken(nuncio, await defaultAccount(nuncio), { expiresAt: Date.now() - 1 })
 
@@ -108,7 +108,7 @@ describe.each(ENGINES)('accounts on $name', ({ start: startNuncio }) => {
     assert.deepEqual(shape(foreign), shape(unknown))
   })
 
-  it('G8: the same number and the same idempotency key in two accounts never meet', async () => {
+  it('G8: the same number and the same idempotency key in two accounts are independent', async () => {
     const nuncio = await startNuncio()
     const stranger = await nuncio.operator.administration.createAccount('Stranger', 'test')
     await addConnection(nuncio, stranger, SENDER)
@@ -125,7 +125,7 @@ describe.each(ENGINES)('accounts on $name', ({ start: startNuncio }) => {
 })
 
 describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) => {
-  it('accept while paused, say why they wait, and go on when resumed', async () => {
+  it('accept while paused, say why they wait, and continue when resumed', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const connection = await administration.findConnection(SENDER, null)
@@ -139,7 +139,7 @@ describe.each(ENGINES)('connections on $name', ({ name, start: startNuncio }) =>
     await nuncio.reaches(messageId, 'PUBLISHED')
   })
 
-  it('G7: a removed connection takes nothing more, and what waited on it is cancelled', async () => {
+  it('G7: a removed connection accepts nothing more, and its waiting messages are cancelled', async () => {
     const nuncio = await startNuncio()
     const { administration } = nuncio.operator
     const connection = await administration.findConnection(SENDER, null)

@@ -33,7 +33,7 @@ const NOT_OF_MESSAGES = new Set(
    tally_reason token totp watch webhook worker`.split(/\s+/),
 )
 const SENDER = '15550001000'
-/** Requests of a person who sees only a part. */
+/** A part of each value, as a person who sees only that part would search for. */
 const SOUGHT = [
   ...(['message.recipient', 'message.words', 'request.body', 'request.errors'] as const).map(numberIn),
   `${numberIn('message.recipient').slice(0, 9)}*`,

@@ -20,7 +20,7 @@ function texts(stage: (typeof STAGES)[number] | undefined, name: string): readon
 describe('the image', () => {
   const last = STAGES.at(-1)
 
-  it('is made of the Node that is also brought along elsewhere, named exactly', () => {
+  it('is built from exactly the Node version that is shipped elsewhere', () => {
     const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
       optionalDependencies: Record<string, string>
     }
@@ -31,19 +31,19 @@ describe('the image', () => {
     )
     assert.deepEqual(
       STAGES.filter(({ from }) => !STAGES.some(({ name }) => name === from)).map(({ from }) => from),
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is so written there
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the Dockerfile has it literally
       ['node:${NODE}', 'scratch'],
     )
   })
 
-  it('runs as nobody in particular, keeps its data in a volume, and is stopped as a supervisor stops it', () => {
+  it('runs as an unprivileged user, keeps its data in a volume, and stops at the signal of a supervisor', () => {
     assert.deepEqual(texts(last, 'USER'), ['1000:1000'])
     assert.deepEqual(texts(last, 'VOLUME'), ['/data'])
     assert.deepEqual(texts(last, 'STOPSIGNAL'), ['SIGTERM'])
     assert.match(texts(last, 'ENV').join(), /NUNCIO_DATA_DIR=\/data NUNCIO_HOST=0\.0\.0\.0/)
   })
 
-  it('holds the packages of WhatsApp Web only when it is built with them, and lists them then', () => {
+  it('contains the packages of WhatsApp Web only if it is built with them, and then lists them', () => {
     const [install, ...others] = texts(STAGES[0], 'RUN').filter((text) => text.includes('whatsapp-web'))
 
     assert.match(DOCKERFILE, /^ARG WITH_WHATSAPP_WEB=0$/m)
@@ -54,7 +54,7 @@ describe('the image', () => {
     assert.deepEqual(others, [])
   })
 
-  it('gets nothing into its build but what is named', () => {
+  it('has only named files in its build context', () => {
     const of = (path: string) => isInContext(IGNORE, path)
 
     assert.deepEqual(
@@ -76,7 +76,7 @@ describe('the image', () => {
     )
   })
 
-  it('gets into its build all that is copied there', () => {
+  it('has everything in its build context that is copied', () => {
     const copied = texts(STAGES[0], 'COPY').flatMap((text) => text.split(' ').slice(0, -1))
 
     assert.ok(copied.length > 10)
@@ -88,7 +88,7 @@ describe('the image', () => {
 })
 
 describe('the build in the image', () => {
-  it('gets each folder of the sources', () => {
+  it('contains each folder of the sources', () => {
     const { stdout } = spawnSync('git', ['ls-tree', '-d', '--name-only', 'HEAD'], { cwd: ROOT, encoding: 'utf8' })
     const folders = stdout
       .trim()
@@ -125,7 +125,7 @@ describe('the compose file', () => {
     readonly networks: Readonly<Record<string, { readonly ipam: { readonly config: readonly { gateway: string }[] } }>>
   }
 
-  it('names settings that there are, and versions of images exactly', () => {
+  it('names existing settings, and exact versions of images', () => {
     const { nuncio, postgres } = compose.services
     const known = Object.values(SETTINGS).flatMap(({ name }) => [name as string, `${name}_FILE`])
 
@@ -139,7 +139,7 @@ describe('the compose file', () => {
     assert.equal(existsSync(join(DOCKER, nuncio?.build?.context ?? '', nuncio?.build?.dockerfile ?? '')), true)
   })
 
-  it('waits for the database, starts everything again, and trusts the address that a proxy comes from', () => {
+  it('waits for the database, restarts everything, and trusts the address of the proxy', () => {
     const { nuncio, postgres } = compose.services
 
     assert.equal(nuncio?.depends_on?.['postgres']?.condition, 'service_healthy')
@@ -148,7 +148,7 @@ describe('the compose file', () => {
     assert.equal(nuncio.environment['NUNCIO_TRUSTED_PROXIES'], compose.networks['inner']?.ipam.config[0]?.gateway)
   })
 
-  it('keeps every secret and every volume that it names in one place', () => {
+  it('declares every secret and every volume that it uses', () => {
     for (const { secrets, volumes } of Object.values(compose.services)) {
       for (const name of secrets) assert.ok(compose.secrets[name], name)
       for (const volume of volumes) assert.ok((volume.split(':')[0] ?? '') in compose.volumes, volume)

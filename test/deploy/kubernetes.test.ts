@@ -15,7 +15,7 @@ function containersOf({ initContainers = [], containers }: PodSpec) {
 }
 
 describe.each(PODS)('the $name', ({ manifest, pod }) => {
-  it('runs this version, as a user without rights, in a file system that cannot be written', () => {
+  it('runs this version as an unprivileged user on a read-only file system', () => {
     const { runAsNonRoot, runAsUser, fsGroup } = pod.securityContext as Record<string, unknown>
 
     assert.deepEqual([runAsNonRoot, runAsUser, fsGroup, pod.automountServiceAccountToken], [true, 1000, 1000, false])
@@ -29,7 +29,7 @@ describe.each(PODS)('the $name', ({ manifest, pod }) => {
     }
   })
 
-  it('names settings that there are, and is given none by Kubernetes itself', () => {
+  it('names existing settings, and gets none from Kubernetes itself', () => {
     const known = Object.values(SETTINGS).flatMap(({ name }) => [name as string, `${name}_FILE`])
     const named = containersOf(pod).flatMap(({ env = [] }) => env.map(({ name }) => name))
 
@@ -40,7 +40,7 @@ describe.each(PODS)('the $name', ({ manifest, pod }) => {
     assert.equal(pod.enableServiceLinks, false)
   })
 
-  it('mounts volumes that it has, and holds all files that its settings name', () => {
+  it('mounts existing volumes, and has all files that its settings name', () => {
     const claims = (manifest.spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name)
     const volumes = [...claims, ...(pod.volumes ?? []).map(({ name }) => name)]
     for (const { volumeMounts = [], env = [] } of containersOf(pod)) {
@@ -77,7 +77,7 @@ describe.each(PODS.filter(({ manifest }) => manifest.kind === 'StatefulSet'))(
         assert.deepEqual(probe?.httpGet, { path, port: port?.name })
     })
 
-    it('is found by its Service, and by its disruption budget where it has one', () => {
+    it('is selected by its Service, and by its disruption budget if it has one', () => {
       const labels = manifest.spec.template?.metadata?.labels
 
       assert.deepEqual(manifest.spec.selector?.matchLabels, labels)
@@ -87,7 +87,7 @@ describe.each(PODS.filter(({ manifest }) => manifest.kind === 'StatefulSet'))(
       }
     })
 
-    it('has several processes on PostgreSQL alone', () => {
+    it('has several processes only on PostgreSQL', () => {
       const hasPostgres = service?.env?.some(({ name }) => name.startsWith('NUNCIO_DATABASE_URL')) ?? false
 
       assert.equal((manifest.spec.replicas ?? 0) > 1, hasPostgres)

@@ -22,19 +22,19 @@ beforeAll(() => {
   npm(folder, 'pack', join(ROOT, 'dist'))
   tarball = join(folder, `nuncio-${packageFile.version}.tgz`)
   install()
-  // As a shell starts it, with the Node that runs the tests.
+  // Starts it as a shell does, with the Node that runs the tests.
   const path = `${dirname(process.execPath)}:${process.env['PATH']}`
   program = ['env', `PATH=${path}`, join(folder, 'prefix/bin/nuncio')]
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** From the file alone, as where no registry is in reach. */
+/** Installs from the file alone, as without a registry. */
 function install(): void {
   npm(folder, 'install', '--global', '--prefix', join(folder, 'prefix'), '--offline', tarball)
 }
 
-/** What a command says in the installed program, which was given these settings. */
+/** Runs a command of the installed program with these settings, and returns its output. */
 function run(environment: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const [command = '', ...given] = program
   const env = { NUNCIO_DATA_DIR: join(folder, 'data'), ...environment }
@@ -42,7 +42,7 @@ function run(environment: Readonly<Record<string, string>>, ...args: readonly st
 }
 
 describe('the package for npm', () => {
-  it('is small, depends on nothing and runs no scripts when it is installed', () => {
+  it('is small, has no dependencies, and runs no scripts when it is installed', () => {
     const installed = join(folder, 'prefix/lib/node_modules/nuncio/package.json')
     const { name, version, bin, ...rest } = JSON.parse(readFileSync(installed, 'utf8')) as Record<string, unknown>
 
@@ -67,11 +67,11 @@ describe('the package for npm', () => {
     )
   })
 
-  it('serves, delivers, backs up, restores and goes on with its data after an upgrade', async () => {
+  it('serves, delivers, backs up, restores, and keeps its data over an upgrade', async () => {
     await proveProgram(program, async () => install())
   })
 
-  it('serves by several processes on PostgreSQL', async () => {
+  it('serves with several processes on PostgreSQL', async () => {
     await proveSeveralProcesses(program)
   })
 

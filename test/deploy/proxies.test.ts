@@ -14,7 +14,7 @@ import { makeCertificate } from '../support/media-world/certificates.ts'
 const FOLDER = join(import.meta.dirname, '../../deploy/proxy')
 const NAME = 'send.example.org'
 const LIVE = '/live'
-// The backend hangs up in the middle of it.
+// The backend closes the connection in the middle of this reply.
 const CUT = '/cut'
 const CERTIFICATE = makeCertificate({ names: [NAME] })
 const TO_PROXY = { host: '127.0.0.1', servername: NAME, ca: CERTIFICATE.cert, agent: false } as const
@@ -24,16 +24,16 @@ interface Place {
   readonly port: number
   readonly plainPort: number
   readonly backend: number
-  /** Our file, as it is used here. */
+  /** The text of our file, as this test uses it. */
   readonly text: string
 }
 
 interface Proxy {
   readonly program: string
   readonly file: string
-  /** What the comments in our file say to write for a service below a path. */
+  /** The changes that the comments in our file describe for a service below a path. */
   readonly belowPath: readonly (readonly [string, string])[]
-  /** Writes our file, with ports and certificates of the test, and says how the program is called. */
+  /** Writes our file with the ports and certificates of the test. Returns the commands that check and run the program. */
   readonly prepare: (place: Place) => { readonly check: readonly string[]; readonly run: readonly string[] }
 }
 
@@ -102,40 +102,43 @@ const PROXIES: readonly Proxy[] = [
   },
 ]
 
-describe.each(PROXIES)('$program in front, by our file', (proxy) => {
+describe.each(PROXIES)('$program in front, with our file', (proxy) => {
   const { program } = proxy
   const path = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
     .map((folder) => join(folder, program))
     .find(existsSync)
   const note = path ? '' : ` (skipped: ${program} is not installed)`
 
-  it.skipIf(!path)(`keeps who asked, passes on what matters, gathers nothing and hides /metrics${note}`, async () => {
+  it.skipIf(!path)(
+    `passes on the caller’s address and the headers, buffers nothing, and hides /metrics${note}`,
+    async () => {
+      const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
+
+      const reply = await ask(place.port, '/chat/api/v1/public/message/send', {
+        'x-forwarded-for': '203.0.113.9',
+        'idempotency-key': 'k',
+        origin: `https://${NAME}`,
+      })
+      const metrics = await ask(place.port, '/metrics', {})
+      const encoded = await ask(place.port, '/%6Detrics', {})
+
+      assert.deepEqual([reply.status, metrics.status, encoded.status], [200, 404, 404])
+      const { headers, headersDistinct } = backend.asked('/chat/api/v1/public/message/send')[0] ?? {}
+      // Values that a caller made up come before the address that the proxy adds.
+      assert.match(headersDistinct?.['x-forwarded-for']?.join(', ') ?? '', /(^|, )127\.0\.0\.1$/)
+      assert.equal(headers?.host, NAME)
+      assert.equal(headers?.['idempotency-key'], 'k')
+      assert.equal(headers?.origin, `https://${NAME}`)
+      assert.equal(reply.headers['x-message-id'], 'message-1')
+      assert.equal(backend.asked('/metrics').length + backend.asked('/%6Detrics').length, 0)
+      const plain = await fetch(`http://127.0.0.1:${place.plainPort}/console/`, { redirect: 'manual' })
+      assert.equal(plain.status, 308)
+    },
+  )
+
+  it.skipIf(!path)(`streams a live page, and closes it when its reader leaves${note}`, async () => {
     const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
-
-    const reply = await ask(place.port, '/chat/api/v1/public/message/send', {
-      'x-forwarded-for': '203.0.113.9',
-      'idempotency-key': 'k',
-      origin: `https://${NAME}`,
-    })
-    const metrics = await ask(place.port, '/metrics', {})
-    const encoded = await ask(place.port, '/%6Detrics', {})
-
-    assert.deepEqual([reply.status, metrics.status, encoded.status], [200, 404, 404])
-    const { headers, headersDistinct } = backend.asked('/chat/api/v1/public/message/send')[0] ?? {}
-    // Whatever a stranger wrote stands to the left of what the proxy knows.
-    assert.match(headersDistinct?.['x-forwarded-for']?.join(', ') ?? '', /(^|, )127\.0\.0\.1$/)
-    assert.equal(headers?.host, NAME)
-    assert.equal(headers?.['idempotency-key'], 'k')
-    assert.equal(headers?.origin, `https://${NAME}`)
-    assert.equal(reply.headers['x-message-id'], 'message-1')
-    assert.equal(backend.asked('/metrics').length + backend.asked('/%6Detrics').length, 0)
-    const plain = await fetch(`http://127.0.0.1:${place.plainPort}/console/`, { redirect: 'manual' })
-    assert.equal(plain.status, 308)
-  })
-
-  it.skipIf(!path)(`shows a live page as it comes, and closes it when its reader leaves${note}`, async () => {
-    const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
-    // The backend never ends this one.
+    // The backend never ends this reply.
     const live = await ask(place.port, LIVE, {})
     assert.equal(live.firstBytes, 'data: 1\n\n')
     await waitUntil('the page is closed', async () => backend.asked(LIVE)[0]?.socket.destroyed || null, {
@@ -144,9 +147,9 @@ describe.each(PROXIES)('$program in front, by our file', (proxy) => {
     })
   })
 
-  it.skipIf(!path)(`sends no request twice when the service hangs up${note}`, async () => {
+  it.skipIf(!path)(`sends no request twice if the service closes the connection${note}`, async () => {
     const { backend, place } = await putInFront({ ...proxy, path: path ?? '' })
-    // Whether the message was taken is not known: only the caller may send it again, under its key.
+    // Whether the message was accepted is unknown. Only the caller may repeat the request, with its key.
     const cut = await ask(place.port, CUT, { 'idempotency-key': 'k' })
     assert.equal(cut.status, 502)
     assert.equal(backend.asked(CUT).length, 1)
@@ -196,7 +199,7 @@ describe.each(PROXIES)('$program in front, by our file', (proxy) => {
       answers.slice(0, 2).map(({ status }) => status),
       [200, 401],
     )
-    // Nuncio gives every answer an id. These it was not asked for.
+    // Nuncio adds an id to every answer, so these requests did not reach it.
     for (const { path: other, headers } of answers.slice(2)) assert.equal(headers['x-request-id'], undefined, other)
     assert.equal(sent.status, 200)
     const plain = await fetch(`http://127.0.0.1:${plainPort}/nuncio/console/`, { redirect: 'manual' })
@@ -257,7 +260,7 @@ async function startBackend(): Promise<Backend> {
     else if (asked.url === LIVE) {
       reply.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
       reply.write('data: 1\n\n')
-      // As the service does, only sooner: HAProxy learns from what it cannot pass on that the reader has left.
+      // The service does this too, but less often. HAProxy notices that the reader has left when it cannot pass something on.
       const beating = setInterval(() => reply.write(': beat\n\n'), 300)
       reply.once('close', () => clearInterval(beating))
     } else reply.writeHead(200, { 'x-message-id': 'message-1' }).end('{}')
@@ -289,7 +292,7 @@ interface Answer {
   readonly firstBytes: string
 }
 
-/** The first bytes of the answer: of a live page there is no last one. */
+/** The first bytes of the answer, because a live page never ends. */
 function ask(port: number, path: string, headers: Record<string, string>): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asking = request(
@@ -334,14 +337,14 @@ function read(
   })
 }
 
-/** As a browser does. */
+/** Follows redirects as a browser does. */
 async function follow(port: number, path: string): Promise<WholeAnswer> {
   const answer = await read(port, path)
   const { location } = answer.headers
   return location === undefined ? answer : follow(port, new URL(location, `https://${NAME}${path}`).pathname)
 }
 
-/** The paths of all that a page loads with itself. */
+/** The paths of everything that a page loads. */
 function filesOf({ path, text }: WholeAnswer): readonly string[] {
   return [...text.matchAll(/<(?:script|link|img)[^>]* (?:src|href)="([^"]+)"/g)].map(
     ([, file = '']) => new URL(file, `https://${NAME}${path}`).pathname,

@@ -8,7 +8,7 @@ import { describe, it, onTestFinished } from 'vitest'
 const ROOT = join(import.meta.dirname, '../..')
 
 describe('the list of what we ship', () => {
-  it('names every package that runs, its version and licence, and none of development', () => {
+  it('names every package at run time with its version and licence, and no development package', () => {
     const text = execFileSync(process.execPath, ['scripts/print-sbom.ts'], { cwd: ROOT, encoding: 'utf8' })
 
     const { bomFormat, components } = JSON.parse(text) as {

@@ -8,11 +8,11 @@ import { temporaryFolder } from '../support/journey/start-nuncio.ts'
 const FOLDER = join(import.meta.dirname, '../../deploy/systemd')
 const UNITS = readdirSync(FOLDER).filter((name) => /\.(service|timer)$/.test(name))
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
-// Of ten, where ten is a service without any bounds.
+// systemd's exposure level in tenths: 100 is a service without any restriction.
 const MOST_EXPOSED = 20
 const SKIPPED = hasAnalyze ? '' : ' (skipped: systemd-analyze is not installed)'
 
-/** The units, with a program and folders that are there. */
+/** The units, with a program and folders that exist. */
 function copyUnits(): readonly string[] {
   const folder = temporaryFolder()
   return UNITS.map((name) => {
@@ -49,17 +49,17 @@ describe('the units of systemd', () => {
     }
   })
 
-  it('start the service again whatever ended it, and give it the time to end', () => {
+  it('restart the service after any end, and give it time to stop', () => {
     const unit = readFileSync(join(FOLDER, 'nuncio.service'), 'utf8')
 
     assert.match(unit, /^Restart=always$/m)
     assert.match(unit, /^TimeoutStopSec=40$/m)
     assert.match(unit, /^ExecStart=.* dist\/src\/nuncio\.js serve$/m)
-    // Node writes machine code at run time.
+    // Node generates machine code at run time.
     assert.doesNotMatch(unit, /^MemoryDenyWriteExecute/m)
   })
 
-  it('write no core dump, which would hold keys', () => {
+  it('write no core dump, which would contain keys', () => {
     assert.match(readFileSync(join(FOLDER, 'nuncio.service'), 'utf8'), /^LimitCORE=0$/m)
   })
 })

@@ -8,8 +8,8 @@ const COUNTS = `select (select count(*) from account)::int as accounts, (select 
 
 const { newWorld } = new KeptPostgres()
 
-describe('a database that one test after the other uses', () => {
-  it('is as it was made for the next test', async () => {
+describe('a database that tests use one after another', () => {
+  it('is as new for the next test', async () => {
     const first = await newWorld()
     const fresh = await first.sql(COUNTS)
     const mark = await first.sql('select mark from rights')
@@ -50,7 +50,7 @@ describe('a database that one test after the other uses', () => {
     await second.close()
   })
 
-  it('goes by itself to each of two worlds that are open at once', async () => {
+  it('is a separate one for each of two worlds that are open at once', async () => {
     const [one, other] = [await newWorld(), await newWorld()]
 
     assert.notEqual(one.url, other.url)

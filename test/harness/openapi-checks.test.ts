@@ -9,7 +9,7 @@ import { ReplyChecker } from '../support/openapi/reply-checker.ts'
 
 // `test/contract/openapi-contract.test.ts` drives the service by its document, on both engines.
 describe('the checks by the document', () => {
-  it('find out a rule or a reply that differs', async () => {
+  it('notice a rule or a reply that differs', async () => {
     const journey = await startNuncio()
     const document = await readDocument(journey.url)
     const caller = new ApiCaller(document, journey)
@@ -41,7 +41,7 @@ type Change = (document: any) => void
 const SEND = '/chat/api/v1/public/message/send'
 const JSON_TYPE = 'application/json'
 
-/** The document with one changed reply, which the replies of the service must no longer fit. */
+/** Copies of the document that each have one changed reply, which the replies of the service must no longer match. */
 function changedReplies(document: ApiDocument): (readonly [what: string, changed: ApiDocument])[] {
   const responsesOf = (changed: Parameters<Change>[0]) => changed.paths[SEND].post.responses
   const changes: Readonly<Record<string, Change>> = {
@@ -67,7 +67,7 @@ function changedReplies(document: ApiDocument): (readonly [what: string, changed
   return Object.entries(changes).map(([what, change]) => [what, changedBy(document, change)] as const)
 }
 
-/** The document with one changed rule of the request, so that requests made from it get other replies. */
+/** Copies of the document that each have one changed rule, so that requests made from them get other replies. */
 function changedRules(document: ApiDocument) {
   const fieldOf = (changed: Parameters<Change>[0], schema: string, field: string) =>
     changed.components.schemas[schema].properties[field]

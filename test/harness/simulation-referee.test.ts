@@ -24,7 +24,7 @@ async function findViolation(breakage: Breakage): Promise<RunResult | null> {
   return null
 }
 
-/** Whether the aggravation shows it as well, without the mistake. */
+/** Whether the aggravation alone, without the mistake, breaks the invariant as well. */
 async function isOfAggravation(seed: number, { aggravate }: Breakage, invariant: string): Promise<boolean> {
   return aggravate !== undefined && (await simulate(seed, { aggravate })).violation?.invariant === invariant
 }

@@ -43,7 +43,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** The service as its unit starts it, and the command line as root has it. */
+  /** The service as its unit starts it, and the command line as root uses it. */
   function installed(): Installed {
     const [, start = ''] = /^ExecStart=(.*) serve$/m.exec(debian.read(UNIT)) ?? []
     const place = { dataDir: '', workDir: folder }
@@ -63,24 +63,24 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     }
   }
 
-  it('is the same, byte for byte, when it is made again from the same build', () => {
+  it('is the same, byte for byte, if it is made again from the same build', () => {
     const again = mkdtempSync(join(folder, 'again-'))
 
     assert.ok(readFileSync(first).equals(readFileSync(build(again, '1'))))
   })
 
   it.skipIf(!hasLintian)(
-    `keeps to the rules of Debian${hasLintian ? '' : ' (skipped: lintian is not installed)'}`,
+    `follows the rules of Debian${hasLintian ? '' : ' (skipped: lintian is not installed)'}`,
     () => {
       const { stdout } = spawnSync('lintian', ['--allow-root', '--tag-display-limit', '0', first], { encoding: 'utf8' })
 
       const found = stdout.trim().split('\n')
-      // Node is built so by its makers.
+      // The makers of Node build it this way.
       assert.deepEqual(found, ['W: nuncio: hardening-no-pie [usr/lib/nuncio/bin/node]'])
     },
   )
 
-  it('is installed where systemd does not run, with settings and data that other users cannot read', () => {
+  it('can be installed without a running systemd, with settings and data that other users cannot read', () => {
     debian.install(first)
 
     const modes = debian.mustRun('stat', '--format=%U:%G %a %n', SETTINGS, DATA, '/var/backups/nuncio')
@@ -91,7 +91,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     ])
     assert.equal(debian.mustRun('nuncio', '--version').trim(), packageFile.version)
     assert.equal(debian.run('sh', '-c', 'command -v node npm').stdout, '')
-    // A minimal Debian leaves manual pages out.
+    // A minimal Debian does not install manual pages.
     const manual = spawnSync('sh', [
       '-c',
       `dpkg-deb --fsys-tarfile ${first} | tar -xO ./usr/share/man/man1/nuncio.1.gz | zcat`,
@@ -145,7 +145,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     )
   })
 
-  it('serves, delivers, backs up, restores and goes on with data and settings after an upgrade', async () => {
+  it('serves, delivers, backs up, restores, and keeps data and settings over an upgrade', async () => {
     debian.append(SETTINGS, `NUNCIO_PORT=${port}\nNUNCIO_LOG_LEVEL="warn" # not all\n`)
 
     await whileServing((running) =>
@@ -161,7 +161,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
 
   it('lets root use the data from any folder, and leaves no file there that the service cannot use', async () => {
     await whileServing(async () => {
-      // A folder that the service may not enter, with settings of something else.
+      // The service may not enter this folder, whose settings belong to something else.
       debian.append('/root/.env', 'NUNCIO_DATA_DIR=/root/elsewhere\n')
 
       const account = debian.mustRun(
@@ -176,7 +176,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     })
   })
 
-  it('prints its commands as they are written here', async () => {
+  it('prints its commands in the form of this system', async () => {
     const printed = [debian.mustRun('nuncio', '--help'), debian.run('nuncio', 'token', 'list').stdout]
 
     assert.doesNotMatch(printed.join('\n'), /npm run/)
@@ -194,7 +194,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     }
   })
 
-  it('restarts the service after an upgrade, stops it before a removal and starts it afterwards, where systemd runs', () => {
+  it('with a running systemd, restarts the service after an upgrade, stops it before a removal and starts it afterwards', () => {
     const asked = debian.pretendSystemd()
 
     debian.install(first)
@@ -210,7 +210,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     assert.ok(atReturn.includes(start), atReturn.join('\n'))
   })
 
-  it('keeps data and settings when it is removed, and goes on with them when it is back', async () => {
+  it('keeps data and settings when it is removed, and uses them when it is installed again', async () => {
     const said = debian.mustRun('dpkg', '--remove', 'nuncio')
 
     assert.match(said, /stay in \/var\/lib\/nuncio, its settings in \/etc\/nuncio\. To delete both: apt purge nuncio/)
@@ -220,7 +220,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     assert.match(debian.read(SETTINGS), new RegExp(`^NUNCIO_PORT=${port}$`, 'm'))
   })
 
-  it('deletes data and settings when it is purged, says so, and keeps backups', () => {
+  it('deletes data and settings when it is purged, reports that, and keeps backups', () => {
     const said = debian.mustRun('dpkg', '--purge', 'nuncio')
 
     assert.match(said, /Deleting the messages and keys of Nuncio in \/var\/lib\/nuncio\. Backups in \S+ stay\./)
@@ -230,7 +230,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     assert.equal(debian.mustRun('find', '/etc/systemd', '/var/lib/systemd', '-name', 'nuncio*'), '')
   })
 
-  it('deletes the data at its purge also where its folder is a link, and says that the link is left', () => {
+  it('deletes the data when it is purged even if their folder is a link, and reports that the link stays', () => {
     debian.install(second)
     debian.mustRun('sh', '-c', `mv ${DATA} /srv/messages && ln -s /srv/messages ${DATA} && touch ${DATA}/nuncio.db`)
 
@@ -241,7 +241,7 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
   })
 })
 
-/** As a release makes it, but hardly compressed: the rest takes a second, and compressing it a minute. */
+/** Builds the package as a release does, but with little compression: full compression takes a minute. */
 function build(folder: string, revision: string): string {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

@@ -43,12 +43,12 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What it runs with: no Node to be found, and a home of its own. */
+/** Its environment: no Node, and its own home. */
 function surroundings(cache = join(folder, 'cache')): Readonly<Record<string, string>> {
   return { PATH: join(folder, 'bin'), HOME: folder, XDG_CACHE_HOME: cache }
 }
 
-/** The executable with those, as a program and its first arguments. */
+/** The command that starts the executable in this environment. */
 function program(): readonly string[] {
   return ['/usr/bin/env', ...Object.entries(surroundings()).map(([name, value]) => `${name}=${value}`), executable]
 }
@@ -57,7 +57,7 @@ function run(cache: string, ...args: readonly string[]) {
   return spawnSync(executable, args, { encoding: 'utf8', env: surroundings(cache) })
 }
 
-/** With this folder on a file system of its own, mounted with these options. */
+/** Runs it with this folder on its own file system, mounted with these options. */
 function runOnMount(mountOptions: string, cache: string) {
   const script = `mount -t tmpfs -o ${mountOptions} none '${cache}' && exec '${executable}' --version`
   const env = { ...surroundings(cache), PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
@@ -69,7 +69,7 @@ describe('the executable', () => {
     assert.ok(statSync(executable).size <= LARGEST_BYTES, `${statSync(executable).size} bytes`)
   })
 
-  it('does all that the program does without Node, and goes on with its data after it was installed again', async () => {
+  it('does everything that the program does without Node, and keeps its data over a new installation', async () => {
     await proveProgram(program(), async () => {
       copyFileSync(executable, `${executable}.new`)
       renameSync(`${executable}.new`, executable)
@@ -89,7 +89,7 @@ describe('the executable', () => {
     assert.match(stdout, /ok +kill test +Killed \d+ times/)
   })
 
-  it('names the true lines of a fault', () => {
+  it('names the source lines of a fault', () => {
     const broken = join(temporaryFolder(), 'broken.cjs')
     writeFileSync(broken, 'Date.now = () => { throw new Error("no clock") }')
 
@@ -108,7 +108,7 @@ describe('the executable', () => {
     assert.match(source[Number(line) - 1] ?? stderr, /now: \(\) => Date\.now\(\)/)
   })
 
-  it('starts its children from the version that it is, though a newer executable has taken its place', () => {
+  it('starts its children from its own version, even if a newer executable has replaced it', () => {
     const cache = temporaryFolder()
     const older = join(cache, 'nuncio/0.0.1-older')
     mkdirSync(join(older, 'src'), { recursive: true, mode: 0o700 })
@@ -122,7 +122,7 @@ describe('the executable', () => {
     assert.deepEqual(readdirSync(join(cache, 'nuncio')), ['0.0.1-older'])
   })
 
-  it('unpacks itself once, however many start at the same moment', async () => {
+  it('unpacks itself once, however many start at the same time', async () => {
     const cache = temporaryFolder()
 
     const started = Array.from({ length: 4 }, () =>
@@ -133,7 +133,7 @@ describe('the executable', () => {
     assert.equal(readdirSync(join(cache, 'nuncio')).length, 1)
   })
 
-  it('refuses a folder to unpack into that other users may write to', () => {
+  it('refuses to unpack into a folder that other users may write to', () => {
     const cache = temporaryFolder()
     run(cache, '--version')
     chmodSync(join(cache, 'nuncio'), 0o777)

@@ -18,14 +18,14 @@ import { openTestDatabase } from '../support/postgres/test-database.ts'
 const IMAGE = `localhost/nuncio:${packageFile.version}`
 const MOST_BYTES = 165_000_000
 const DEADLINE = { deadlineMs: 60_000 }
-// As compose.yaml and the manifests for Kubernetes run it.
+// The options with which compose.yaml and the manifests for Kubernetes run it.
 const HARDENED = ['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
 
 const obstacle = whyNoContainers()
 let store: ContainerStore
 let folder = ''
 let archive = ''
-/** Starts the image as if it were the program itself, in the folder that it is started in. */
+/** Runs the image like the program itself, in the current folder. */
 let program: readonly string[]
 
 describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, () => {
@@ -43,7 +43,7 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('holds Node, its libraries and the service, and nothing to build or to break in with', () => {
+  it('contains Node, its libraries and the service, and no tools to build or break in with', () => {
     const size = Number(store.podman('image', 'inspect', '--format', '{{.Size}}', IMAGE))
     const files = listFiles()
 
@@ -59,15 +59,15 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     )
   })
 
-  it('serves, delivers, backs up, restores and goes on with its data after an upgrade, with a file system that cannot be written', async () => {
+  it('serves, delivers, backs up, restores, and keeps its data over an upgrade, on a read-only file system', async () => {
     await proveProgram(program, async () => {})
   })
 
-  it('serves by several processes on PostgreSQL', async () => {
+  it('serves with several processes on PostgreSQL', async () => {
     await proveSeveralProcesses(program)
   })
 
-  it('runs as a user without rights, takes commands by docker exec, and keeps its data in a volume that only this user can read', async () => {
+  it('runs as an unprivileged user, accepts commands by docker exec, and keeps its data in a private volume', async () => {
     const container = await startContainer('--volume', 'kept:/data')
     const token = ['token', 'create', '--name', 'shop', '--event', 'messaging.send_message', '--expires', '7d']
 
@@ -85,7 +85,7 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     assert.match(next.exec('nuncio', 'doctor', '--offline'), /\nok +data folder/)
   })
 
-  it('does what the manifests for PostgreSQL ask of it: migrates as the owner, takes the key ring from a Secret, and serves with fewer rights', async () => {
+  it('migrates as the owner, reads the key ring from a Secret, and serves with fewer rights', async () => {
     const { url, ownerUrl } = await openOwnedDatabase()
     const volumes = makeVolumes({ url, 'owner-url': ownerUrl })
     const [migrate] = podOf('migrate.yaml').containers
@@ -100,7 +100,7 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     assert.match(exec('nuncio', 'doctor', '--offline'), /\nok +key ring/)
   })
 
-  it('is healthy while it can take messages, and unhealthy when it cannot', async () => {
+  it('is healthy while it can accept messages, and unhealthy when it cannot', async () => {
     const database = await openTestDatabase()
     onTestFinished(() => database.drop())
     const { id } = await startContainer('--env', `NUNCIO_DATABASE_URL=${database.url}`)
@@ -119,7 +119,7 @@ describe.skipIf(obstacle !== null)(`the container image${skipNote(obstacle)}`, (
     assert.match(refusal('--volume', `${foreign}:/data`), /^nuncio: .*\/data.*belongs to/)
   })
 
-  it('says in one sentence that it has no volume, where the image cannot be written', () => {
+  it('says in one sentence that it has no volume, if its file system is read-only', () => {
     assert.match(refusal('--read-only', '--image-volume', 'ignore'), /^nuncio: .*\/data.*mounted read-only/)
   })
 
@@ -170,7 +170,7 @@ function refusal(...options: readonly string[]): string {
   return sentence
 }
 
-/** A database that a role other than its owner is to use, as the pages advise. */
+/** A database with an owner and another role that uses it, as the documents advise. */
 async function openOwnedDatabase(): Promise<{ readonly url: string; readonly ownerUrl: string }> {
   const database = await openTestDatabase()
   const role = `${database.name}_service`
@@ -196,7 +196,7 @@ function podOf(name: string): PodSpec {
   return pods[0] as PodSpec
 }
 
-/** Folders in place of the volumes of the manifests, with the owners that Kubernetes gives them. Returns the folder that they lie in. */
+/** Folders for the volumes of the manifests, with the owners that Kubernetes sets. Returns the folder around them. */
 function makeVolumes(database: Readonly<Record<string, string>>): string {
   const volumes = mkdtempSync(join(folder, 'volumes-'))
   for (const name of ['data', 'database', 'key-ring']) mkdirSync(join(volumes, name))
@@ -220,7 +220,7 @@ function optionsOf({ env = [], volumeMounts = [] }: Container, volumes: string):
   ]
 }
 
-/** A container of a manifest that does one thing. */
+/** Runs a container of a manifest that does one thing and ends. */
 function runToEnd(container: Container, volumes: string): void {
   const [entrypoint, ...command] = container.command ?? []
   const options = [...HARDENED, ...optionsOf(container, volumes), ...(entrypoint ? ['--entrypoint', entrypoint] : [])]

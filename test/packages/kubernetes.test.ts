@@ -7,7 +7,7 @@ import { ROOT } from '../../scripts/source-tree.ts'
 import { skipNote } from '../support/black-box/skip-note.ts'
 import { readManifests } from '../support/deploy/read-manifests.ts'
 
-// The types of all objects of Kubernetes, made from its own OpenAPI document. Too large to be among our packages.
+// The types of all objects of Kubernetes, generated from its OpenAPI document. Too large for our dependencies.
 const TYPES = 'kubernetes-models@5.1.0'
 const FOLDER = join(ROOT, 'node_modules/.setup/kubernetes-models')
 
@@ -15,7 +15,7 @@ const obstacle = obstacleToTypes()
 
 describe('the manifests for Kubernetes', () => {
   it.skipIf(obstacle !== null)(
-    `have no field that Kubernetes does not know, and none of another kind${skipNote(obstacle)}`,
+    `have only fields that Kubernetes knows, with the right types${skipNote(obstacle)}`,
     () => {
       const lines = readManifests().map(({ file, manifest }, index) => {
         const type = `import('kubernetes-models/${manifest.apiVersion}/${manifest.kind}').I${manifest.kind}`
@@ -29,7 +29,7 @@ describe('the manifests for Kubernetes', () => {
     },
   )
 
-  it.skipIf(obstacle !== null)(`would be refused with a field that is misspelt${skipNote(obstacle)}`, () => {
+  it.skipIf(obstacle !== null)(`would be refused with a misspelt field${skipNote(obstacle)}`, () => {
     writeFileSync(
       join(FOLDER, 'misspelt.ts'),
       `export const object: import('kubernetes-models/v1/Pod').IPod = { apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'a', imag: 'b' }] } }`,

@@ -15,7 +15,7 @@ const UNDER_LOAD_MS = 1_500
 
 /** The short form of `test/faults/postgres/kill-nine.test.ts`, which also measures how fast lanes are taken over. */
 describe('kill -9 of workers on PostgreSQL, a short run', () => {
-  it('G1 G2 G3 G5 G6: under load loses, doubles and reorders nothing, and the other worker takes the lanes over', async () => {
+  it('G1 G2 G3 G5 G6: under load loses, duplicates and reorders nothing, and the other worker takes the lanes over', async () => {
     const seed = Math.floor(Math.random() * 1_000_000)
     const server = await PostgresServer.open({ parentFolder: memoryFolder() })
     const cluster = await openCluster({

@@ -10,12 +10,12 @@ import { findFalseQuarantines } from '../support/ledger/find-false-quarantines.t
 
 const ROUNDS = 3
 const CONNECTIONS = 6
-// So slow that most lanes have an attempt open, and something waiting behind it, at any moment.
+// Slow enough that at any moment most lanes have an open attempt and messages behind it.
 const SLOW_SANDBOX = ['--set', 'latency=30ms']
 
 /** The short form of `test/faults/kill-nine.test.ts`, which also measures how fast lanes resume. */
 describe('kill -9, a short run', () => {
-  it('G1 G2 G3 G5: under load loses, doubles and reorders nothing', async () => {
+  it('G1 G2 G3 G5: under load loses, duplicates and reorders nothing', async () => {
     const seed = Math.floor(Math.random() * 1_000_000)
     const world = await openWorld({ connections: CONNECTIONS, connectionArguments: SLOW_SANDBOX })
     try {

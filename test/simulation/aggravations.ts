@@ -3,13 +3,13 @@ import type { Random } from './random.ts'
 import type { SimulatedWorker } from './simulated-worker.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-// What makes a mistake of a worker or an engine likely to show.
+// Each function makes a kind of mistake of a worker or an engine more likely to show.
 
 export function pauseOften(world: SimulatedWorld): void {
   often(world, (worker, random) => worker.machine.pause(random.between(16_000, 30_000), false))
 }
 
-/** Heartbeats fail for as long as a claim lasts, while the answer to a record is still on its way. */
+/** Heartbeats fail for as long as a claim lasts, while the reply to a record is still under way. */
 export function cutOften(world: SimulatedWorld): void {
   world.storageFaults.verySlow = 0.1
   often(world, (worker, random) => {
@@ -17,7 +17,7 @@ export function cutOften(world: SimulatedWorld): void {
   })
 }
 
-/** All connections are of networks that upload, slowly. */
+/** All connections belong to networks with slow uploads. */
 export function upload(world: SimulatedWorld): void {
   const put = world.storage.database.prepare('update connection set channel = ? where id = ?')
   for (const connection of world.connections) put.run('uploads', connection.id)
@@ -33,20 +33,20 @@ export function keepRecipientsBusy(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 0.3
 }
 
-/** Much is accepted by all workers while lanes wait for their gap and recipients are busy. */
+/** All workers accept many messages while lanes wait for their gap and recipients are busy. */
 export function acceptWhileWaiting(world: SimulatedWorld): void {
   world.load.timesAsMany = 5
   world.networkFaults.busyRecipients = 0.2
   world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 3000)`)
 }
 
-/** All messages are still there when recipients can be reached again, and go one after the other with a gap in between. */
+/** All messages are still waiting when recipients can be reached again, and are sent one after another with a gap. */
 export function sendSlowly(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 1
   world.storage.database.exec(`update connection set policy = json_set(policy, '$.leastGapMs', 10000)`)
 }
 
-/** Retries that are due find a network that is busy still, and lanes that change hands. */
+/** Due retries find a network that is still busy, and lanes change hands. */
 export function takeOverBusyLanes(world: SimulatedWorld): void {
   world.networkFaults.busyRecipients = 1
   joinOften(world)
@@ -99,7 +99,7 @@ export function restForLong(world: SimulatedWorld): void {
   world.referee.outcomesMayBeLost = true
 }
 
-/** Most calls freeze their worker before anything has left, and it dies of that: evidence can show that nothing was sent. */
+/** Most calls freeze their worker before anything was sent, and the worker dies: evidence can show that nothing was sent. */
 export function killBeforeTheWire(world: SimulatedWorld): void {
   const { networkFaults, referee } = world
   referee.outcomesMayBeLost = true

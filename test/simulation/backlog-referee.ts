@@ -3,7 +3,7 @@ import type { ConnectionId, MessageId } from '../../src/core/ids.ts'
 import type { NetworkCall } from './simulated-network.ts'
 import type { Trace } from './trace.ts'
 
-// What is decided is written a moment later.
+// A decision is written a moment later.
 const MARGIN_MS = 1_000
 
 interface Facts {
@@ -14,7 +14,7 @@ interface Facts {
   readonly plannedUntil: number | null
 }
 
-// Reckoned from what was written and when, and not as `wantsConfirmation` does.
+// Computed from what was written and when, independently of `wantsConfirmation`.
 const FACTS = `select json_extract(c.policy, '$.confirmBacklogAfterMs') as allowedMs, o.started_at as startedAt,
     m.accepted_at as acceptedAt,
     (select max(a.started_at) from attempt a join message s on s.sequence = a.message_sequence where s.connection_id = c.id) as movedAt,
@@ -22,9 +22,9 @@ const FACTS = `select json_extract(c.policy, '$.confirmBacklogAfterMs') as allow
   from open_attempt o join connection c on c.id = o.connection_id join message m on m.sequence = o.message_sequence
   where o.connection_id = ?`
 
-/** Watches that an old backlog is not sent before a person has said so. */
+/** Checks that an old backlog is not sent before a person has confirmed it. */
 export class BacklogReferee {
-  /** A worker whose clock is wrong decides by another age. */
+  /** A worker with a wrong clock computes another age. */
   clocksJumped = false
   readonly #facts: ReturnType<DatabaseSync['prepare']>
   readonly #trace: Trace
@@ -32,7 +32,7 @@ export class BacklogReferee {
   readonly #confirmedAt = new Map<ConnectionId, number>()
 
   constructor({ database, trace, nameOf }: BacklogRefereeParts) {
-    // The last moment until which a lane had planned to wait: such a wait counts as movement.
+    // Keeps the latest time until which a lane had planned to wait: such a wait counts as movement.
     database.exec(`
       create table planned (connection_id text primary key, until integer not null);
       create trigger note_planned after update of wait_until on lane when new.wait_until is not null begin

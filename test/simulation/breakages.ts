@@ -103,7 +103,7 @@ export const BREAKAGES: Readonly<Record<string, Breakage>> = {
   'a step whose answer was lost is taken for one of before': { lanes: withoutSecondRead, aggravate: loseAnswers },
 }
 
-/** Mistakes of which no promise may depend: who should hold a lane is only advice, claims decide. */
+/** Mistakes on which no promise may depend: the assignment of lanes is only a preference, claims decide. */
 export const HARMLESS: Readonly<Record<string, Breakage>> = {
   'every worker believes that each lane is its own': {
     patch: () => replace(RendezvousAssignment.prototype, 'belongsToPeer', { value: () => false }),
@@ -246,7 +246,7 @@ function withoutIntent(lanes: Lanes): Lanes {
   })
 }
 
-/** The attempt is closed first, and its message is settled by a second commit that may never come. */
+/** The attempt is closed first, and its message is finalized by a second commit that may never come. */
 function inTwoCommits(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async record(step): Promise<LaneTransitionResult> {
@@ -282,7 +282,7 @@ function withoutDropBesideClose(lanes: Lanes): Lanes {
   return overrideLanes(lanes, { record: (step) => lanes.record(step.finish ? { ...step, discard: null } : step) })
 }
 
-/** Lanes that are another's now are given back as soon as the worker learns of it, whatever they are doing. */
+/** Lanes that now belong to another worker are released as soon as the worker learns of it, even in the middle of work. */
 function handedOverAtOnce(lanes: Lanes): Lanes {
   const epochs = new Map<ConnectionId, number>()
   return overrideLanes(lanes, {
@@ -300,12 +300,12 @@ function handedOverAtOnce(lanes: Lanes): Lanes {
   })
 }
 
-/** The first worker beats, and never takes a lane. */
+/** The first worker renews its lease and never claims a lane. */
 function withAnIdler(lanes: Lanes, _: SimulatedStorage, worker: string): Lanes {
   return worker === 'w1' ? overrideLanes(lanes, { claim: () => Promise.resolve([]) }) : lanes
 }
 
-/** A fenced answer is believed, although an earlier answer to the same step was lost. */
+/** A fenced reply is believed, although an earlier reply to the same step was lost. */
 function withoutSecondRead(lanes: Lanes): Lanes {
   const fenced = new Set<string>()
   const keyOf = ({ connectionId, epoch }: { connectionId: ConnectionId; epoch: number }) => `${connectionId} ${epoch}`

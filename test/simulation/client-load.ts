@@ -11,7 +11,7 @@ const SHARE_OF_LATE_MEDIA = 0.2
 // About as long as four tries and the waits between them.
 const FETCHES_GIVEN_UP_AFTER_MS = 800_000
 
-/** Clients that send messages, alone and in bursts, and the media that some of them carry. */
+/** Plans clients that send messages, alone and in bursts, and the media of some messages. */
 export function planLoad(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('load')
   const late = world.random.fork('late media')
@@ -44,7 +44,7 @@ function send(
   })
   const loads = {
     media: random.weighed({ ready: isUploading ? 40 : 5, failed: 1, never: isUploading ? 0.5 : 1 }),
-    // Some come when much else has been accepted since.
+    // Some files come when much else has been accepted since.
     afterMs: random.between(50, 30_000) * (late.chance(SHARE_OF_LATE_MEDIA) ? 10 : 1),
   }
   if (storageResult === 'fails before') return
@@ -52,7 +52,7 @@ function send(
   void world.schedule.work(async () => {
     const result = await world.storage.storage.intake.accept(candidate)
     if (result.kind !== 'accepted') return world.trace.violate('I1 no loss', `${name} is ${result.kind}`)
-    // Otherwise its client does not know, and says nothing.
+    // Otherwise the client does not know whether it was accepted.
     if (storageResult === 'works') sent.messageId = result.messageId
     const { sequence } = result
     world.trace.note(
@@ -64,7 +64,7 @@ function send(
   })
 }
 
-/** Brings the files of what people sent again. */
+/** Plans the files of messages that people send again. */
 export function planMediaOfCopies(world: SimulatedWorld, random: Random): void {
   const copies = world.storage.database
     .prepare(

@@ -2,7 +2,7 @@ import type { LanePolicy } from '../../src/core/connection/lane-policy.ts'
 import type { ConnectionId } from '../../src/core/ids.ts'
 import type { RetryState } from '../../src/core/message/message.ts'
 
-// A lane that was not notified that a file came, or failed, checks a deferred message once a minute.
+// A lane that was not notified that a file came or failed checks a deferred message once a minute.
 const FILE_NOTICED_WITHIN_MS = 60_000
 // No rule makes a lane or a message wait longer than a network may ask for.
 const LONGEST_WAIT_MS = 3_600_000
@@ -19,11 +19,11 @@ export interface FirstRow {
   readonly wait_reason: string | null
   readonly wait_until: number | null
   readonly last_attempt_at: number | null
-  /** The message of the connection whose attempt is open; null when there is none. */
+  /** The message of the connection's open attempt; null if there is none. */
   readonly open: number | null
 }
 
-/** The first message of each recipient. */
+/** Selects the first message of each recipient. */
 export const FIRSTS = `select connection.id, connection.policy, connection.channel, message.sequence, message.recipient, message.retry, media.state as media,
     (select max(m.ended_at) from media m join message o on o.sequence = m.message_sequence
       where o.connection_id = first.connection_id and o.recipient = message.recipient) as media_at,
@@ -38,7 +38,7 @@ export const FIRSTS = `select connection.id, connection.policy, connection.chann
   order by first.sequence`
 
 const SAID_ANEW: readonly string[] = ['all_deferred', 'pace']
-/** What a whole lane may wait for. */
+/** The reasons for which a whole lane may wait. */
 export const OF_A_LANE: ReadonlySet<string> = new Set([
   ...SAID_ANEW,
   'backlog_confirmation',
@@ -49,17 +49,17 @@ export const OF_A_LANE: ReadonlySet<string> = new Set([
   'credentials_refused',
 ])
 
-/** Nothing of its own holds the message up. Says it anew from the rows, and not as `decideMessage` does. */
+/** Whether the message waits for nothing of its own. Computed from the rows, independently of `decideMessage`. */
 export function isReady(first: FirstRow, now: number): boolean {
   if (first.open === first.sequence) return false
   if (first.media === 'pending' || (first.media_at !== null && now < first.media_at + FILE_NOTICED_WITHIN_MS))
     return false
   const { wait } = JSON.parse(first.retry ?? '{}') as Partial<RetryState>
-  // The network says whether an upload still runs.
+  // Only the network knows whether an upload still runs.
   return !wait || wait.kind === 'upload' || wait.until <= now || wait.until > now + LONGEST_WAIT_MS
 }
 
-/** It is ready, and its lane waits for nothing either. */
+/** Whether the message is ready and its lane does not wait either. */
 export function isDue(first: FirstRow, now: number): boolean {
   if (first.open !== null || !isReady(first, now)) return false
   const { leastGapMs, gapJitterMs, confirmBacklogAfterMs } = JSON.parse(first.policy) as LanePolicy
@@ -69,7 +69,7 @@ export function isDue(first: FirstRow, now: number): boolean {
     now < first.last_attempt_at + leastGapMs + gapJitterMs
   )
     return false
-  // Until a person has said so.
+  // This wait lasts until a person confirms.
   if (first.wait_reason === 'backlog_confirmation' && confirmBacklogAfterMs > 0) return false
   if (first.wait_reason === null || first.wait_until === null) return true
   if (SAID_ANEW.includes(first.wait_reason) || first.wait_until > now + LONGEST_WAIT_MS) return true

@@ -4,13 +4,13 @@ import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { Trace } from './trace.ts'
 
-/** How often the way between a worker and the database fails. All 0 once the faults have stopped. */
+/** How often the connection between a worker and the database fails. All 0 after the faults have stopped. */
 export interface StorageFaults {
   failsBefore: number
   failsAfter: number
   slow: number
   verySlow: number
-  /** Nothing gets through before this time. */
+  /** Nothing reaches the database before this time. */
   awayUntil: number
 }
 
@@ -24,12 +24,12 @@ export interface LanesParts {
 }
 
 /**
- * One worker's line to the database. A call may be slow, fail before it is committed, or fail after. The database has a
- * clock of its own, which workers learn from it; what a worker writes about messages keeps the worker's time.
+ * One worker's connection to the database. A call may be slow, or fail before or after its commit. The database has its own
+ * clock, which workers learn from it; the times that a worker writes about messages are its own.
  */
 export class FaultyLanes implements Lanes {
   readonly #parts: LanesParts
-  /** This worker alone cannot reach the database before this moment. */
+  /** Only this worker cannot reach the database before this time. */
   cutUntil = 0
 
   constructor(parts: LanesParts) {
@@ -77,7 +77,7 @@ export class FaultyLanes implements Lanes {
   #call<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
     const { machine, schedule, random, faults, trace } = this.#parts
     const cutMs = this.cutUntil - schedule.now
-    // Cut off both ways, or only on the way back: then the answer comes when the line is there again.
+    // Either both directions are cut off or only the reply. A cut-off reply comes when the connection is back.
     const isLost = schedule.now < faults.awayUntil || (cutMs > 0 && random.chance(0.7))
     const callResult = isLost
       ? 'fails-before'

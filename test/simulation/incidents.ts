@@ -12,7 +12,7 @@ const AN_INCIDENT_IS_LIKELY = 0.35
 const MOST_WORKERS = 6
 const GENTLE_GRACE_MS = 25_000
 
-// Cancelling denies that a message arrived, which cannot be known of one that is repeated after an unknown result.
+// Cancelling states that a message did not arrive. This is unknown for a message that is repeated after an unknown result.
 const CANCELLABLE = 'select sequence, id from waiting where connection_id = ? order by sequence limit 3'
 
 const UNCONFIRMED_BACKLOGS = `select c.id, c.account_id from lane join connection c on c.id = lane.connection_id
@@ -44,10 +44,10 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
     world.referee.outcomesMayBeLost = true
     const worker = random.pick(world.workers)
     const { machine } = worker
-    // Set back while it is suspended, a clock hides the suspension from both clocks, and nothing could know of it.
+    // If a clock is set back during a suspension, neither clock shows the suspension, and nothing could notice it.
     if (machine.isPaused) return
     machine.wallOffsetMs = random.pick([-TWO_DAYS_MS, TWO_DAYS_MS, random.between(-60_000, 60_000), 0])
-    // On SQLite the machine's clock is the database's too; on a server it is only the machine's.
+    // On SQLite the database uses the machine's clock; a database server has its own.
     machine.nowOffsetMs = random.chance(0.5) ? machine.wallOffsetMs : 0
     if (machine.nowOffsetMs !== 0) world.backlogReferee.clocksJumped = true
     world.trace.note(
@@ -74,7 +74,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
   'person resolves': (world, random) => resolve(world, random),
 }
 
-/** Draws at random what goes wrong in this run: a few kinds of errors in each, so that they can be distinguished. */
+/** Draws at random what goes wrong in this run: a few kinds of errors only, so that they can be told apart. */
 export function planFaults(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('faults')
   const { storageFaults, networkFaults, uploadFaults } = world
@@ -83,7 +83,7 @@ export function planFaults(world: SimulatedWorld, untilMs: number): void {
   storageFaults.failsAfter = likely() ? random.pick([0.01, 0.05, 0.25]) : 0
   storageFaults.slow = likely() ? 0.1 : 0
   storageFaults.verySlow = likely() ? 0.01 : 0
-  // Enough that heartbeats fail for as long as a claim lasts. Less, and nothing may be given up.
+  // This is enough that heartbeats fail for as long as a claim lasts. With less, no outcome may be given up.
   if (storageFaults.failsAfter + storageFaults.failsBefore >= 0.25 || storageFaults.verySlow > 0)
     world.referee.outcomesMayBeLost = true
   networkFaults.freezes = likely() ? 0.03 : 0
@@ -129,7 +129,7 @@ function planUploadFaults({ random: all, uploadFaults }: SimulatedWorld): void {
   uploadFaults.rests = likely() ? 0.3 : 0
 }
 
-/** With random values of their own, so that the worlds of before stay what they were. */
+/** Has its own random values, so that existing seeds keep their worlds. */
 function planRecipientFaults({ random: all, networkFaults, uploadFaults }: SimulatedWorld): void {
   const random = all.fork('recipient faults')
   const likely = () => random.chance(AN_INCIDENT_IS_LIKELY)
@@ -137,7 +137,7 @@ function planRecipientFaults({ random: all, networkFaults, uploadFaults }: Simul
   uploadFaults.recipientRests = likely() ? 0.3 : 0
 }
 
-/** From here on everything is healthy. */
+/** From here on nothing fails. */
 export function stopFaults(world: SimulatedWorld): void {
   world.trace.note('world', 'all faults stop')
   Object.assign(world.storageFaults, { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 })
@@ -157,7 +157,7 @@ export function stopFaults(world: SimulatedWorld): void {
   }
 }
 
-/** A person checks now and then, and lets drain what waits for that; after the faults, too. */
+/** A person checks now and then, and confirms waiting backlogs, even after the faults. */
 export function confirmBacklogs(world: SimulatedWorld, random: Random): void {
   world.schedule.after(random.between(5_000, 60_000), () => {
     for (const row of world.storage.database.prepare(UNCONFIRMED_BACKLOGS).all()) {
@@ -179,7 +179,7 @@ function pause(world: SimulatedWorld, random: Random, suspended: boolean): void 
 }
 
 function stop(world: SimulatedWorld, random: Random): void {
-  // What is open when the grace is over, or storage is away, stays open.
+  // A call that is still open after the grace period, or while storage is away, stays open.
   world.referee.outcomesMayBeLost = true
   const worker = random.pick(world.workers)
   const nextAfterMs = random.between(0, 5_000)
@@ -188,11 +188,11 @@ function stop(world: SimulatedWorld, random: Random): void {
   world.schedule.after(45_000, () => world.replace(worker, nextAfterMs, 'is killed by its supervisor'))
 }
 
-/** One more takes its share of the lanes, and gives it back when it goes. */
+/** Another worker joins, gets its lanes, and returns them when it leaves. */
 export function join(world: SimulatedWorld, random: Random): void {
   if (world.workers.length >= MOST_WORKERS) return
   const { failsBefore, failsAfter } = world.storageFaults
-  // A worker that ends tries to record an outcome only once.
+  // A stopping worker tries to record an outcome only once.
   if (failsBefore + failsAfter > 0) world.referee.outcomesMayBeLost = true
   const worker = world.startWorker()
   world.schedule.after(random.between(2_000, 60_000), () => {

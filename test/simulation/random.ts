@@ -1,6 +1,6 @@
 import { createRandom } from '../support/black-box/random.ts'
 
-/** Everything that is left to chance in a simulated world. The same seed draws the same values. */
+/** Draws all random values of a simulated world. The same seed draws the same values. */
 export class Random {
   readonly #seed: number
   readonly #next: () => number
@@ -13,7 +13,7 @@ export class Random {
     for (let i = 0; i < 4; i++) this.#next()
   }
 
-  /** Values of its own for one part of the world, so that what one part draws does not move the others. */
+  /** A separate generator for one part of the world, so that its draws do not change those of other parts. */
   fork(name: string): Random {
     let mixed = this.#seed
     for (const character of name) mixed = Math.imul(mixed ^ character.charCodeAt(0), 0x01000193)
@@ -39,7 +39,7 @@ export class Random {
     return item
   }
 
-  /** One of the names, each as often as its weight says. */
+  /** One of the names, as often as its weight says. */
   weighed<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][]
     let left = this.#next() * entries.reduce((sum, [, weight]) => sum + weight, 0)

@@ -8,7 +8,7 @@ import { overrideLanes } from '../support/dispatch-world/override-lanes.ts'
 import { replace } from './replace.ts'
 import type { Breakage } from './simulated-world.ts'
 
-/** The order of the lane is kept but for the first two messages to one recipient. */
+/** Keeps the order of the lane, except for the first two messages to one recipient. */
 export function withTwoSwapped(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async fetchNext(connectionId, limit, after) {
@@ -20,7 +20,7 @@ export function withTwoSwapped(lanes: Lanes): Lanes {
   })
 }
 
-/** The lane takes each message for one to a recipient of its own. */
+/** The lane treats each message as one to a different recipient. */
 export function withRecipientsApart(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     async fetchNext(connectionId, limit, after) {
@@ -44,7 +44,7 @@ export function withRecipientsTogether(channel: Channel): Channel {
   }
 }
 
-/** A deferred message is read again by its place, and is not found. */
+/** A deferred message is read again by its position, and is not found. */
 export function withoutPassed(lanes: Lanes): Lanes {
   return overrideLanes(lanes, {
     fetchNext: (connectionId, limit, after) =>
@@ -52,7 +52,7 @@ export function withoutPassed(lanes: Lanes): Lanes {
   })
 }
 
-/** A message whose wait is over waits for three more checks, so that younger ones are taken first. */
+/** A message whose wait has ended waits for three more checks, so that younger messages are sent first. */
 export function withLazyRetries(): () => void {
   type Decide = LaneRules['decide']
   const decide = Object.getOwnPropertyDescriptor(LaneRules.prototype, 'decide')?.value as Decide
@@ -69,7 +69,7 @@ export function withLazyRetries(): () => void {
   })
 }
 
-/** Of the deferred messages that may go again, the youngest is taken. */
+/** Of the deferred messages that may be sent again, the youngest is chosen. */
 export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
   // Deferred messages are read one by one.
   const deferred = new WeakSet<QueuedMessage>()
@@ -103,7 +103,7 @@ export function withYoungestFirst(): Pick<Breakage, 'lanes' | 'patch'> {
 }
 
 /**
- * What was accepted here for a recipient whose messages wait is passed over at once, without reading what another process
+ * A message accepted here for a recipient whose messages wait is passed over at once, without reading what another process has
  * accepted before it.
  */
 export function withoutReadingBefore(): Pick<Breakage, 'lanes' | 'patch'> {
@@ -155,7 +155,7 @@ export function withoutReadingBefore(): Pick<Breakage, 'lanes' | 'patch'> {
   return { lanes, patch }
 }
 
-/** A limit of one recipient is taken for one of the connection. */
+/** A limit of one recipient is treated as one of the connection. */
 export function withLimitsOfLanes(channel: Channel): Channel {
   const rateLimitDelayOf = channel.rateLimitDelayOf?.bind(channel)
   if (!rateLimitDelayOf) return channel
@@ -168,7 +168,7 @@ export function withLimitsOfLanes(channel: Channel): Channel {
   }
 }
 
-/** The wait for a retry stands with the lane, which reads nothing more for some time. */
+/** The wait for a retry is stored for the lane, which reads nothing more for some time. */
 export function withWaitsOfLanes(lanes: Lanes): Lanes {
   const emptyReads = new Map<ConnectionId, number>()
   return overrideLanes(lanes, {
@@ -187,7 +187,7 @@ export function withWaitsOfLanes(lanes: Lanes): Lanes {
   })
 }
 
-/** Each worker knows only the failed tries that it wrote itself. */
+/** Each worker knows only the failed tries that it has written itself. */
 export function withoutTries(lanes: Lanes): Lanes {
   const own = new Set<Sequence>()
   return overrideLanes(lanes, {

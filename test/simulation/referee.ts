@@ -37,13 +37,13 @@ interface CalledMessage {
 
 const MOST_ATTEMPTS = 150
 const DUE_STARTS_WITHIN_MS = 20_000
-// A call, its grace, the evidence that is waited for, and a takeover in between.
+// A call, its grace period, the wait for evidence, and a takeover in between.
 const OPEN_ATTEMPT_ENDS_WITHIN_MS = 75_000
 const OVERTAKEN_FOR_AT_MOST_MS = 15_000
 // The ninth failed try is the last.
 const MOST_FAILED_TRIES = 8
 
-/** Checks a simulated world by what the database, the network and the clients saw; it asks the dispatcher nothing. */
+/** Checks a simulated world by what the database, the network and the clients have seen, without querying the dispatcher. */
 export class Referee {
   readonly #database: DatabaseSync
   readonly #network: () => SimulatedNetwork
@@ -51,13 +51,13 @@ export class Referee {
   readonly #trace: Trace
   readonly #now: () => number
   readonly sent: Sent[] = []
-  /** Connections whose owner has at some time chosen to send again what may have arrived. */
+  /** Connections whose owner has at some time chosen to resend messages that may have arrived. */
   readonly mayResend = new Set<ConnectionId>()
-  /** Workers have been lost, or commits reported as unknown, so that an outcome may have been lost with them. */
+  /** Workers have been lost, or commits reported as unknown, so outcomes may have been lost. */
   outcomesMayBeLost = false
   readonly #names = new Map<MessageId, string>()
   readonly #dueSince = new Map<ConnectionId, { sequence: number; since: number }>()
-  /** By place, the messages that nothing of their own holds up. */
+  /** The messages that wait for nothing of their own, by position. */
   #ready = new Map<number, Ready>()
   readonly #openSince = new Map<string, number>()
 
@@ -75,7 +75,7 @@ export class Referee {
     this.#now = parts.now
   }
 
-  /** Message ids differ from run to run, places in the order of acceptance do not. */
+  /** A name that is the same in every run of a seed: message ids differ from run to run, positions do not. */
   nameOf(id: MessageId): string {
     let name = this.#names.get(id)
     if (!name) {
@@ -86,7 +86,7 @@ export class Referee {
     return name
   }
 
-  /** At the moment a worker reaches for the wire: I2, I3, I4, I5, I6 and G5. */
+  /** Checks I2, I3, I4, I5, I6 and G5 when a worker calls the network. */
   onCall(call: NetworkCall, kind: NetworkKind): void {
     const { handover } = call
     const name = `${this.nameOf(handover.messageId)} #${handover.attemptNumber} of ${handover.connectionId}`
@@ -122,7 +122,7 @@ export class Referee {
     }
   }
 
-  /** With everything healthy, no message that has been ready for long is passed by a younger one, however busy its lane is (I4b). */
+  /** While nothing fails, no message that has long been ready is passed by a younger one, however busy its lane is (I4b). */
   #checkEarliestFirst(connectionId: ConnectionId, { message, name }: CalledMessage): void {
     for (const [sequence, { id, since }] of this.#ready) {
       const forMs = this.#now() - since
@@ -132,7 +132,7 @@ export class Referee {
     }
   }
 
-  /** At the moment something leaves for a recipient: I7. */
+  /** Checks I7 when something is sent to a recipient. */
   onEffect(call: NetworkCall, kind: NetworkKind): void {
     const { messageId, connectionId } = call.handover
     const most = !kind.recognisesRepeat && this.mayResend.has(connectionId) ? 2 : 1
@@ -142,12 +142,12 @@ export class Referee {
   }
 
   /**
-   * With everything healthy, the lowest due message starts soon, and no attempt stays open for ever (I10). No lane waits as a whole
+   * While nothing fails, the lowest due message starts soon, and no attempt stays open for ever (I10). No lane waits as a whole
    * for what one message waits for (I14).
    */
   watchLiveness(): void {
     const now = this.#now()
-    // How long an upload may last is bounded. Two of them hold up those that are to be uploaded, too.
+    // An upload has a time limit. Two running uploads delay further ones.
     const running = this.#uploads()
       .running()
       .filter(({ signal }) => !signal.aborted)
@@ -159,7 +159,7 @@ export class Referee {
       const isUploading =
         first.media !== null && (uploads.length > 1 || uploads.some(({ handover: { to } }) => to === first.recipient))
       if (isUploading) continue
-      // One that is to be uploaded steps aside for that when its turn comes.
+      // A message with a file to upload steps aside for its upload when its turn comes.
       const mayUpload = first.media !== null && UPLOADING_NETWORKS.some(({ name }) => name === first.channel)
       if (!mayUpload && isReady(first, now))
         ready.set(first.sequence, this.#ready.get(first.sequence) ?? { id: first.id, since: now })
@@ -191,7 +191,7 @@ export class Referee {
     return open === 0 && this.#row(`select 1 from message where state = 'QUEUED' limit 1`) === undefined
   }
 
-  /** After the world has come to rest. */
+  /** Call it after the world has come to rest. */
   checkEnd(): void {
     this.#checkNoLoss()
     this.#checkStates()
@@ -229,7 +229,7 @@ export class Referee {
       this.#violate('G5 no silent duplicate', `${name} is called after it was accepted`)
   }
 
-  /** I1 and I2 over the whole run. */
+  /** Checks I1 and I2 for the whole run. */
   #checkNoLoss(): void {
     for (const { messageId, text } of this.sent) {
       if (messageId && !this.#row('select 1 from message where id = ?', messageId))
@@ -241,7 +241,7 @@ export class Referee {
     if (waiting > 0) this.#violate('I1 no loss', `${waiting} messages never came to an end`)
   }
 
-  /** The log never lies: what it says of a message is what became of it. */
+  /** Checks that the log states what really became of each message. */
   #checkStates(): void {
     for (const message of this.#all('select * from message') as unknown as MessageRow[]) {
       const effects = this.#network().effects.get(message.id) ?? []
@@ -278,7 +278,7 @@ export class Referee {
       new: string
     }[]) {
       const isRepeatRefused = old === 'PUBLISHED' && to === 'UNCONFIRMED'
-      // Reported while it waited to be sent once more.
+      // The report came while the message waited to be sent once more.
       const isFoundInTime = old === 'QUEUED' && (to === 'DELIVERED' || to === 'READ')
       const isOfUnknown = (isRepeatRefused || isFoundInTime) && this.#wasUnknownOnce(sequence)
       if (old !== to && !TRANSITIONS[old]?.includes(to) && !isOfUnknown)
@@ -310,7 +310,7 @@ export class Referee {
     for (const key of calls.keys()) this.#violate('I6 intent first', `${key} was called, and no attempt records it`)
   }
 
-  /** Over restarts and takeovers. */
+  /** Checks the number of tries over restarts and takeovers. */
   #checkTries(): void {
     for (const { sequence, times } of this.#all(
       'select sequence, times from failed_tries where times > ?',

@@ -5,8 +5,8 @@ interface Planned {
 }
 
 /**
- * Virtual time. What is planned for one moment happens in the order in which it was planned, and everything that
- * follows from one event without waiting is over before the next one happens.
+ * Virtual time. Events planned for the same time happen in the order of planning. Everything that follows from one event without
+ * waiting is finished before the next event.
  */
 export class Schedule {
   #now: number
@@ -22,12 +22,12 @@ export class Schedule {
     return this.#now
   }
 
-  /** In whole milliseconds, as the timers of the real clock. */
+  /** In whole milliseconds, like the timers of the real clock. */
   after(delayMs: number, call: () => void): void {
     this.#push({ at: this.#now + Math.max(0, Math.ceil(delayMs)), order: this.#order++, call })
   }
 
-  /** Real work that virtual time waits for, such as a commit. It takes no virtual time. */
+  /** Runs real work, such as a commit, while virtual time waits. It takes no virtual time. */
   async work<Result>(run: () => Promise<Result>): Promise<Result> {
     this.#working += 1
     try {
@@ -37,7 +37,7 @@ export class Schedule {
     }
   }
 
-  /** Lets things happen until `isOver` says so or nothing is planned any more. Returns how many happened. */
+  /** Runs planned events until `isOver` returns true or none is left. Returns how many happened. */
   async run(isOver: () => boolean): Promise<number> {
     let happened = 0
     await this.#settle()
@@ -52,7 +52,7 @@ export class Schedule {
     return happened
   }
 
-  /** Storage commits at the end of a turn of the real event loop, and what follows may ask for another commit. */
+  /** Waits for commits: storage commits at the end of a turn of the real event loop, and the result may cause another commit. */
   async #settle(): Promise<void> {
     do await new Promise<void>((resolve) => setImmediate(resolve))
     while (this.#working > 0)

@@ -7,21 +7,21 @@ import { type Breakage, SimulatedWorld } from './simulated-world.ts'
 
 const WORKERS = 3
 const WATCH_EVERY_MS = 1_000
-// The waits of a message that fails nine times, waits that a network asked for, and a takeover for each.
+// The waits of a message that fails nine times, the waits that a network asked for, and a takeover for each.
 const DRAINS_WITHIN_MS = 60 * 60_000
 
 export interface RunResult {
   readonly seed: number
   readonly violation: { readonly invariant: string; readonly detail: string } | null
   readonly trace: readonly string[]
-  /** The trace of what the violation is about, or of the whole run. */
+  /** The trace around the violation, or of the whole run. */
   readonly around: readonly string[]
   readonly virtualMs: number
   readonly messages: number
   readonly calls: number
 }
 
-/** Runs one world from its seed until it has come to rest or a promise is broken. */
+/** Runs the world of a seed until it has come to rest or a promise is broken. */
 export async function simulate(seed: number, breakage: Breakage = {}): Promise<RunResult> {
   const undo = breakage.patch?.()
   const world = new SimulatedWorld(seed, breakage)
@@ -51,7 +51,7 @@ export async function simulate(seed: number, breakage: Breakage = {}): Promise<R
 async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   const random = world.random.fork('world')
   const faultsLastMs = random.between(20_000, 150_000)
-  // Random values of their own, so that the worlds of before stay what they were.
+  // Separate random values, so that existing seeds keep their worlds.
   const uploading = world.random.fork('uploading networks')
   const uploadsAreLikely = uploading.pick([0, 0, 0.5, 0.8])
   const confirming = world.random.fork('confirming backlogs')
@@ -73,7 +73,7 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   enterLanes(world, random)
   world.schedule.after(faultsLastMs, () => stopFaults(world))
   world.schedule.after(faultsLastMs + 1_000, () => planMediaOfCopies(world, random))
-  // A supervisor may still be about to start a worker, so the watch begins once all are there.
+  // A supervisor may still be about to start a worker, so the check begins when all are there.
   const healthyAt = world.schedule.now + faultsLastMs + 50_000
   watch(world, { healthyAt, drainedBy: healthyAt + DRAINS_WITHIN_MS })
   await world.schedule.run(
@@ -82,7 +82,7 @@ async function live(world: SimulatedWorld, breakage: Breakage): Promise<void> {
   if (!world.trace.violation) world.referee.checkEnd()
 }
 
-/** As the service does a few times a second, if it is not late. */
+/** Does what the service does a few times a second, unless it is late. */
 function enterLanes(world: SimulatedWorld, random: SimulatedWorld['random']): void {
   world.schedule.after(random.pick([200, 200, 3_000]), () => {
     void world.schedule.work(() => world.storage.storage.enterLanes())

@@ -8,9 +8,9 @@ import type { Schedule } from './schedule.ts'
  *   RUNNING ── pause ──▶ PAUSED ── time is over ──▶ RUNNING
  *      └──────── crash ─────┴──────▶ DEAD
  *
- * - Everything that reaches the worker's code from outside (timers, answers) comes through `deliver`, so a pause can
- *   begin and end at any await.
- * - What the worker has already sent goes on by itself, whatever becomes of the worker.
+ * - Everything that reaches the worker's code from outside (timers, replies) comes through `deliver`, so a pause can begin and
+ * end at any await.
+ * - What the worker has already sent continues, whatever happens to the worker.
  */
 export class SimulatedMachine {
   readonly name: string
@@ -20,15 +20,15 @@ export class SimulatedMachine {
   #held: (() => void)[] = []
   #pausedAt = 0
   #clockIsPaused = false
-  /** How far the monotonic clock is behind because it stood still. */
+  /** How far the monotonic clock is behind, because it stood still. */
   #lostMs = 0
-  /** How far the time of day is behind that has run on only while the machine did. */
+  /** How far the worker's time of day is behind, because it advanced only while the machine ran. */
   #unlearnedMs = 0
   /** How far the machine's own wall clock is off. */
   wallOffsetMs = 0
-  /** How far the time of day is off that the worker goes by. */
+  /** The error of the time of day that the worker uses. */
   nowOffsetMs = 0
-  /** How often it was paused. */
+  /** How often the machine was paused. */
   pauses = 0
 
   constructor(name: string, schedule: Schedule, random: Random) {
@@ -51,7 +51,7 @@ export class SimulatedMachine {
     return this.#state === 'paused'
   }
 
-  /** Brings something to the worker's code: now, when it resumes, or never when it is dead. */
+  /** Delivers something to the worker's code: now, after a pause, or never if the worker is dead. */
   deliver(call: () => void): void {
     if (this.#state === 'running') call()
     else if (this.#state === 'paused') this.#held.push(call)
@@ -80,11 +80,11 @@ export class SimulatedMachine {
     }
     const held = this.#held
     this.#held = []
-    // One by one, so that what follows from the first is over before the second comes.
+    // One by one, so that what follows from the first is finished before the second.
     for (const call of held) this.#schedule.after(0, () => this.deliver(call))
   }
 
-  /** The database has answered with its time. */
+  /** The worker has learned the database's time. */
   learnTime(): void {
     this.#unlearnedMs = 0
   }

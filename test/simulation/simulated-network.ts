@@ -14,14 +14,14 @@ import type { Schedule } from './schedule.ts'
 import type { SimulatedMachine } from './simulated-machine.ts'
 import type { SimulatedUploads } from './simulated-uploads.ts'
 
-/** What a network is like. The evidence it gives is always true, but it may be late or never come. */
+/** The properties of a network. Its evidence is always true, but may come late or never. */
 export interface NetworkKind {
   readonly name: string
   readonly recognisesRepeat: boolean
   readonly evidence: 'none' | 'prompt' | 'late' | 'mute'
-  /** Attachments must be there before their message. */
+  /** Attachments must be uploaded before their message. */
   readonly uploads: boolean
-  /** Now and then it wants no message for a while, and says so. */
+  /** Sometimes it sets a pause in which it accepts no messages. */
   readonly rests: boolean
 }
 
@@ -58,13 +58,13 @@ export interface NetworkCall {
   readonly machine: SimulatedMachine
   readonly startedAt: number
   readonly pausesBefore: number
-  /** The worker was stopped between its last check of its claim and the wire. */
+  /** The worker was stopped between its last check of the claim and the call. */
   readonly frozen: boolean
-  /** It is on the wire. */
+  /** The message was sent. */
   left: boolean
-  /** The call's answer has reached the worker, or the worker has given it up. */
+  /** The reply has reached the worker, or the worker has given the call up. */
   ended: boolean
-  /** Nothing can come of it any more. */
+  /** The call can have no further effect. */
   isOver: boolean
   effectAt: number | null
 }
@@ -76,10 +76,10 @@ interface Effect {
   refusedLater: boolean
 }
 
-/** How badly the network behaves. Only `accepts` is left once the faults have stopped. */
+/** How often the network fails. Only `accepts` is left after the faults have stopped. */
 export interface NetworkFaults {
   weights: Readonly<Partial<Record<CallResult, number>>>
-  /** How often a call finds that its recipient is busy, and will be for a while. */
+  /** How often a call finds its recipient busy, for a while. */
   busyRecipients: number
   freezes: number
   reports: number
@@ -114,7 +114,7 @@ const CALL_BUDGET_MS = 10_000
 const EVIDENCE_WAIT_MS = 20_000
 export const BAD_RECIPIENT = '15550009666'
 
-/** All networks of a simulated world. What reached them goes on, whatever becomes of the worker that sent it. */
+/** All networks of a simulated world. A message that reached them continues, whatever happens to its worker. */
 export class SimulatedNetwork {
   readonly #parts: NetworkParts
   readonly calls: NetworkCall[] = []
@@ -126,7 +126,7 @@ export class SimulatedNetwork {
     this.#parts = parts
   }
 
-  /** The channels as one worker has them. */
+  /** The channels of one worker. */
   channelsFor(machine: SimulatedMachine): ReadonlyMap<string, Channel> {
     return new Map([...NETWORKS, ...UPLOADING_NETWORKS].map((kind) => [kind.name, this.#channel(kind, machine)]))
   }
@@ -248,7 +248,7 @@ export class SimulatedNetwork {
     return (this.#busyUntil.get(key) ?? 0) > schedule.now
   }
 
-  /** The moment at which a message leaves for its recipient, or is refused for ever. */
+  /** The message is sent to its recipient, or refused for good. */
   #act(kind: NetworkKind, call: NetworkCall): Outcome {
     const { schedule, onEffect, note, nameOf } = this.#parts
     const { messageId, to, attemptNumber } = call.handover
@@ -266,7 +266,7 @@ export class SimulatedNetwork {
     if (kind.rests) this.#parts.uploads.count(call.handover)
     this.#planReceipt(effect, {
       connectionId: call.handover.connectionId,
-      // Who takes several attempts for one cannot say which of them failed.
+      // A network that recognises repeats cannot say which of the attempts failed.
       attemptNumber: kind.recognisesRepeat ? null : attemptNumber,
     })
     return { kind: 'accepted', networkId: effect.networkId }
@@ -331,7 +331,7 @@ export class SimulatedNetwork {
       const effect = this.effects.get(messageId)?.find((each) => each.attemptNumber === attemptNumber)
       return { kind: 'accepted', networkId: effect?.networkId ?? 'net-?' }
     }
-    // A network that reports a message as not having left must be sure that it cannot leave later.
+    // A network may report a message as not sent only if it cannot be sent later.
     const cannotCome = call ? call.isOver || (!call.left && call.machine.isDead) : !hasFrozenWorkers()
     return cannotCome ? { kind: 'not-sent', words: 'no trace of it' } : { kind: 'nothing-yet' }
   }

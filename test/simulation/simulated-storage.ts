@@ -14,8 +14,8 @@ import { NETWORKS, UPLOADING_NETWORKS } from './simulated-network.ts'
 const SENDABLE = sendableOver([...NETWORKS, ...UPLOADING_NETWORKS].map(({ name }) => name))
 
 /**
- * The real storage, and a person's tool beside it as another process. On a file, because a database in memory has no
- * second visitor; but without waiting for the disk, which is not what is simulated here.
+ * The real storage, with a person's tool beside it as another process. The database is a file, because one in memory has no
+ * second connection. It does not wait for the disk, which is not simulated here.
  */
 export class SimulatedStorage {
   readonly storage: SqliteStorage
@@ -46,7 +46,7 @@ export class SimulatedStorage {
     return this.#visitor.administration
   }
 
-  /** A person lets an old backlog drain. Rejects with a Refusal when none waits for that. */
+  /** A person confirms an old backlog. Rejects with a Refusal if none waits for a confirmation. */
   confirmBacklog(accountId: AccountId, id: ConnectionId): Promise<void> {
     return createLaneViews(this.#visitor.store).confirmBacklog({ accountId, id }, 'test')
   }
@@ -58,7 +58,7 @@ export class SimulatedStorage {
   }
 }
 
-/** Keeps each change of a message's state, so that a step back is seen even if it is undone later (I8). */
+/** Records each change of a message's state, so that a step back is noticed even if it is undone later (I8). */
 function watchStates(database: DatabaseSync): void {
   database.exec(`
     create table transition (position integer primary key, sequence integer not null, old text not null, new text not null);
@@ -67,7 +67,7 @@ function watchStates(database: DatabaseSync): void {
     end;`)
 }
 
-/** Counts how often the failed tries of a message change: a worker that forgets them counts them anew (I13). */
+/** Counts the changes of the failed tries of a message: a worker that forgets them starts counting again (I13). */
 function watchTries(database: DatabaseSync): void {
   database.exec(`
     create table failed_tries (sequence integer primary key, times integer not null);

@@ -6,16 +6,16 @@ import type { SimulatedMachine } from './simulated-machine.ts'
 
 export type UploadResult = 'quick' | 'slow' | 'stuck' | 'stuck-and-deaf' | 'busy' | 'away' | 'refused' | 'crash'
 
-/** One message that a worker gets ready. */
+/** One message that a worker prepares. */
 export interface Upload {
   readonly handover: Handover
   readonly machine: SimulatedMachine
   readonly signal: AbortSignal
-  /** The worker has its answer, or its machine is dead. */
+  /** The worker has its reply, or its machine is dead. */
   isOver: boolean
 }
 
-/** How badly uploads go, and how often the network wants a rest from a connection, or from one recipient. */
+/** How often uploads fail, and how often the network sets a pause for a connection or a recipient. */
 export interface UploadFaults {
   weights: Readonly<Partial<Record<UploadResult, number>>>
   rests: number
@@ -47,14 +47,14 @@ const ALL_WELL: Readonly<Record<UploadResult, number>> = {
 
 const REASONS = { connection: 'whatsapp_number_pace', recipient: 'whatsapp_pair_pace' } as const
 
-/** What the networks have of attachments before the messages come, and when they want no more messages for a while. */
+/** The attachments that networks have before the messages come, and the pauses in which they accept no messages. */
 export class SimulatedUploads {
   readonly #parts: UploadParts
   readonly uploads: Upload[] = []
   readonly #there = new Set<MessageId>()
-  /** By connection, and by connection and recipient. */
+  /** Pauses of connections, and of recipients of a connection. */
   readonly #restsUntil = new Map<string, number>()
-  /** The workers that may go on to a recipient. */
+  /** The workers that may continue to a recipient. */
   readonly #allowed = new Set<string>()
 
   constructor(parts: UploadParts) {
@@ -69,7 +69,7 @@ export class SimulatedUploads {
     return this.uploads.filter((upload) => !upload.isOver && !upload.machine.isDead)
   }
 
-  /** True when this worker was allowed to since it last called this recipient. */
+  /** True if this worker was allowed to call since it last called this recipient. */
   takeLeave({ connectionId, to }: Route, machine: SimulatedMachine): boolean {
     return this.#allowed.delete(`${machine.name} ${connectionId} ${to}`)
   }
@@ -112,7 +112,7 @@ export class SimulatedUploads {
     return null
   }
 
-  /** Something has gone out: now and then that is enough for a while. */
+  /** Something was sent: sometimes the network then sets a pause. */
   count({ connectionId, to }: Route): void {
     const { random, faults, schedule, note } = this.#parts
     const rest = (key: string) => {
@@ -128,7 +128,7 @@ export class SimulatedUploads {
     const { schedule, random, onCrash } = this.#parts
     const later = (most: number, then: () => void) => schedule.after(random.between(1, most), then)
     const arrive = () => {
-      // What was broken off is not there.
+      // A broken-off upload is not there.
       if (upload.signal.aborted || upload.machine.isDead) return
       this.#there.add(upload.handover.messageId)
       end({ kind: 'ready' })

@@ -41,7 +41,7 @@ export class SimulatedWorker {
     void this.#dispatcher.start()
   }
 
-  /** As if it had accepted the message itself. */
+  /** Notifies the worker of a message as if it had accepted it itself. */
   accepted(message: QueuedMessage): void {
     this.machine.deliver(() => this.#dispatcher.accepted(message))
   }
@@ -62,7 +62,7 @@ export class SimulatedWorker {
     this.machine.deliver(() => this.#dispatcher.dropClaim(connectionId))
   }
 
-  /** Calls back once the worker has ended in order, which it may never do. */
+  /** Calls back after the worker has stopped in order, which it may never do. */
   stop(graceMs: number, onStopped: () => void): void {
     this.machine.deliver(() => void this.#dispatcher.stop(graceMs).then(() => this.machine.deliver(onStopped)))
   }

@@ -21,15 +21,15 @@ import { UploadReferee } from './upload-referee.ts'
 
 const STARTS_AT = Date.UTC(2026, 0, 15, 12)
 
-/** A way to build the dispatcher's world wrongly, to see that the referee notices. */
+/** A way to build a faulty dispatcher or engine, to see that the referee notices. */
 export interface Breakage {
   readonly lanes?: (lanes: Lanes, storage: SimulatedStorage, worker: string) => Lanes
   readonly channel?: (channel: Channel) => Channel
-  /** What stays undone until the returned function is called. */
+  /** Patches something until the returned function is called. */
   readonly patch?: () => () => void
-  /** Makes more of the errors in which the mistake shows. */
+  /** Makes those errors frequent in which the mistake shows. */
   readonly aggravate?: (world: SimulatedWorld) => void
-  /** The invariant that it must be seen to break, where another one would show it as well. */
+  /** The invariant that must break, if another one could break as well. */
   readonly breaks?: string
 }
 
@@ -40,7 +40,7 @@ export interface SimulatedConnection {
   readonly network: string
 }
 
-/** Everything of one simulated run: storage, networks, machines, and the referee over them. */
+/** One simulated run: storage, networks, machines, and the referee. */
 export class SimulatedWorld {
   readonly random: Random
   readonly schedule = new Schedule(STARTS_AT)
@@ -54,7 +54,7 @@ export class SimulatedWorld {
   readonly storageFaults: StorageFaults = { failsBefore: 0, failsAfter: 0, slow: 0, verySlow: 0, awayUntil: 0 }
   readonly networkFaults: NetworkFaults = { weights: {}, busyRecipients: 0, freezes: 0, reports: 0 }
   readonly uploadFaults: UploadFaults = { weights: {}, rests: 0, recipientRests: 0 }
-  /** Few recipients, so that each has an order that can be broken. */
+  /** Few recipients, so that each gets many messages, whose order can then be checked. */
   readonly load = { recipientsOfEach: 4, timesAsMany: 1 }
   readonly connections: SimulatedConnection[] = []
   workers: SimulatedWorker[] = []
@@ -158,7 +158,7 @@ export class SimulatedWorld {
     return worker
   }
 
-  /** Ends a worker, in whatever state it is, and has another one take its place later. */
+  /** Ends a worker in any state, and starts another one in its place later. */
   replace(worker: SimulatedWorker, afterMs: number, how: string): void {
     if (this.remove(worker, how)) this.schedule.after(afterMs, () => this.startWorker())
   }

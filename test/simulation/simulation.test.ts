@@ -6,7 +6,7 @@ import { simulate } from './simulate.ts'
 
 const SEEDS = 40
 const BLOCK = 10
-// Fixed apart from the seeds that people try by hand, so that each run of the tests is the same.
+// Apart from the seeds that people try by hand, and fixed, so that each run of the tests is the same.
 const FIRST_SEED = 10_000
 
 describe('the simulated world', () => {
@@ -21,7 +21,7 @@ describe('the simulated world', () => {
     assertKept(await simulate(seed))
   })
 
-  // `test/faults/simulation.test.ts` goes on with more seeds.
+  // `test/faults/simulation.test.ts` continues with more seeds.
   const blocks = Array.from({ length: SEEDS / BLOCK }, (_, index) => FIRST_SEED + index * BLOCK)
   it.each(blocks)('G2 G3 G4 G5 G6: keeps its promises from seed %i on', async (first) => {
     for (let seed = first; seed < first + BLOCK; seed++) assertKept(await simulate(seed))

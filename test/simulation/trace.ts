@@ -1,4 +1,4 @@
-/** What happened in a simulated world, and the first promise that was broken. */
+/** What happened in a simulated world, and the first broken promise. */
 export class Trace {
   readonly #now: () => number
   readonly #startsAt: number
@@ -20,7 +20,7 @@ export class Trace {
     this.violation = { invariant, detail, line: this.lines.length - 1 }
   }
 
-  /** The lines before the violation, those that name one of `words` from further back. */
+  /** The lines before the violation. Lines with one of `words` are taken from further back. */
   around(words: readonly string[], most: number): string[] {
     const end = (this.violation?.line ?? this.lines.length - 1) + 1
     const matching = this.lines

@@ -4,13 +4,13 @@ import type { NetworkCall, NetworkKind } from './simulated-network.ts'
 import type { SimulatedUploads, Upload } from './simulated-uploads.ts'
 import type { Trace } from './trace.ts'
 
-// A worker checks four times a second whether its claim holds.
+// A worker checks four times a second whether its claim is valid.
 const LATE_AFTER_CHECKS = 3
-// And four times a minute whether its message is still to be sent, if storage answers.
+// It checks four times a minute whether its message is still wanted, if storage answers.
 const UNWANTED_AFTER_CHECKS = 60
 const MOST_PER_LANE = 2
 
-/** Checks what comes before an attempt: that its message is got ready, and that the network's pace is asked. */
+/** Checks what precedes an attempt: that its message was prepared, and that the network's rate limit was queried. */
 export class UploadReferee {
   readonly #database: DatabaseSync
   readonly #uploads: () => SimulatedUploads
@@ -31,11 +31,11 @@ export class UploadReferee {
     this.#nameOf = parts.nameOf
   }
 
-  /** At the moment a worker begins to get a message ready: I4, I5, and I6 in that nothing is open yet. */
+  /** Checks I4, I5 and a part of I6 (no attempt is open yet) when a worker begins to prepare a message. */
   onUpload({ handover, machine }: Upload): void {
     const { connectionId, messageId, to } = handover
     const name = `${this.#nameOf(messageId)} of ${connectionId}`
-    // One that has just been cancelled comes to nothing: its attempt is refused.
+    // A message that was just cancelled has no effect: its attempt is refused.
     const own = this.#value(`select sequence from message where id = ? and state = 'QUEUED'`, messageId)
     if (
       own !== undefined &&
@@ -59,7 +59,7 @@ export class UploadReferee {
       this.#violate('I4 order', `${name} is got ready while m${String(head)} is unfinished`)
   }
 
-  /** At the moment a worker reaches for the wire. */
+  /** Checks a call of a worker to the network. */
   onCall({ handover, machine }: NetworkCall, kind: NetworkKind): void {
     const { messageId, connectionId, to, attemptNumber } = handover
     const name = `${this.#nameOf(messageId)} #${attemptNumber} of ${connectionId}`
@@ -70,8 +70,8 @@ export class UploadReferee {
   }
 
   /**
-   * Every second: no worker goes on in the lane of another one, unless it was stopped or is paused (I5), or with a message that
-   * is no longer to be sent (I11).
+   * Runs every second. No worker may continue in the lane of another one, unless it was stopped or is paused (I5), or with a
+   * message that is no longer wanted (I11).
    */
   watch(): void {
     for (const upload of this.#uploads().running()) {
@@ -102,7 +102,7 @@ export class UploadReferee {
   }
 }
 
-/** How often in a row. */
+/** Counts how often in a row the condition was true. */
 function count(checks: Map<Upload, number>, upload: Upload, isSo: boolean): number {
   const times = isSo ? (checks.get(upload) ?? 0) + 1 : 0
   checks.set(upload, times)

@@ -82,7 +82,7 @@ describe('a body that cannot be read', () => {
     })
   })
 
-  it('is refused when it is larger than 64 KiB, and the caller can read so although it is still writing', async () => {
+  it('is refused if it is larger than 64 KiB, and the caller can read that while it still writes', async () => {
     await withServer({}, async (server) => {
       const body = text('a'.repeat(1_000_000))
       const announced = await server.ask({ body })
@@ -134,7 +134,7 @@ describe('a body that can be read', () => {
     })
   })
 
-  it('may hold keys that mean something to JavaScript', async () => {
+  it('may contain keys with a meaning in JavaScript', async () => {
     await withServer({}, async (server) => {
       const body = GOOD_BODY.replace('{', '{"__proto__":{"from":"1","message":null},"constructor":1,"toString":{},')
 
@@ -267,7 +267,7 @@ describe('fields', () => {
     })
   })
 
-  it('reach storage in one form, whatever was left empty', async () => {
+  it('reach storage in one form, whichever of them were empty', async () => {
     await withServer({}, async (server) => {
       const bodies = [
         media({ caption: '' }),

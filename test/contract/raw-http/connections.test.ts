@@ -35,7 +35,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('takes 1,000 requests at once and hands them to storage in the order they came', async () => {
+  it('accepts 1,000 requests at once and passes them to storage in order', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       const bodies = Array.from({ length: 1000 }, (_, number) => GOOD_BODY.replace('Hello', `Hello ${number}`))
@@ -55,7 +55,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('G11: is ended when it brings far more requests at once than could be answered', async () => {
+  it('G11: is closed if it sends far more requests at once than could be answered', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.hold()
       const connection = await server.connect()
@@ -69,13 +69,13 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('G11: is ended when the caller does not read its replies', async () => {
+  it('G11: is closed if the caller does not read its replies', async () => {
     await withServer({ limits: { replyStallMs: 200 } }, async (server) => {
       const connection = await server.connect()
       connection.stopReading()
       connection.send(Buffer.concat(largePages(server, 300)))
 
-      // An empty line means nothing, but the system reports when the other side is gone.
+      // An empty line has no effect, but sending it shows that the other side has closed.
       const poking = setInterval(() => connection.send('\r\n'), 20)
       await connection.untilClosed()
       clearInterval(poking)
@@ -84,7 +84,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('may bring a request byte by byte', async () => {
+  it('may send a request byte by byte', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       for (const byte of server.write()) {
@@ -96,7 +96,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('may be ended by the caller after its request: the answer still comes', async () => {
+  it('may be half-closed by the caller after its request: the answer still comes', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(server.write())
@@ -107,7 +107,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
     })
   })
 
-  it('ends after the reply when the caller says so, or speaks HTTP/1.0', async () => {
+  it('closes after the reply if the caller asks for that, or speaks HTTP/1.0', async () => {
     await withServer({}, async (server) => {
       for (const facts of [{ headers: { Connection: 'close' } }, { version: 'HTTP/1.0', headers: { Host: null } }]) {
         const connection = await server.connect()
@@ -157,7 +157,7 @@ describe.each(TRANSPORTS)('a connection over $transport', ({ withServer }) => {
 })
 
 describe.each(TRANSPORTS)('a caller over $transport', ({ withServer }) => {
-  it('who goes away in the middle leaves a line in the API log', async () => {
+  it('that disconnects in the middle leaves a line in the API log', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(server.write().subarray(0, -1))
@@ -170,8 +170,8 @@ describe.each(TRANSPORTS)('a caller over $transport', ({ withServer }) => {
   })
 })
 
-describe.each(TRANSPORTS)('garbage behind a good request over $transport', ({ withServer }) => {
-  it('does not take away its answer, and comes second', async () => {
+describe.each(TRANSPORTS)('garbage after a good request over $transport', ({ withServer }) => {
+  it('does not prevent its answer, and is refused after it', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(Buffer.concat([server.write(), Buffer.from('garbage\r\n\r\n')]))
@@ -186,7 +186,7 @@ describe.each(TRANSPORTS)('garbage behind a good request over $transport', ({ wi
     })
   })
 
-  it('is not answered when the good request was the last by its own word', async () => {
+  it('is not answered if the good request announced to be the last', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send(Buffer.concat([server.write({ headers: { Connection: 'close' } }), server.write()]))
@@ -197,7 +197,7 @@ describe.each(TRANSPORTS)('garbage behind a good request over $transport', ({ wi
     })
   })
 
-  it('in a body that was refused unread ends the connection without a second answer', async () => {
+  it('in a body that was refused unread closes the connection without a second answer', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       const headers = { 'x-api-key': null, 'Content-Length': null, 'Transfer-Encoding': 'chunked' }
@@ -241,7 +241,7 @@ describe.each(TRANSPORTS)('a caller that asks before it sends the body over $tra
     })
   })
 
-  it('in HTTP/1.0 is not understood, as that version knows no such thing', async () => {
+  it('is ignored in HTTP/1.0, which has no such mechanism', async () => {
     await withServer({}, async (server) => {
       assert.equal((await server.ask({ version: 'HTTP/1.0', headers: expecting }))?.status, 200)
     })
@@ -249,7 +249,7 @@ describe.each(TRANSPORTS)('a caller that asks before it sends the body over $tra
 })
 
 describe.each(TRANSPORTS)('closing over $transport', ({ withServer }) => {
-  it('lets an open request end, says that the connection ends, and takes no more', async () => {
+  it('lets an open request end, announces the close, and accepts no more', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       const idle = await server.connect()
@@ -291,7 +291,7 @@ describe.each(TRANSPORTS)('closing over $transport', ({ withServer }) => {
     })
   })
 
-  it('cuts off what takes too long, and may be done twice', async () => {
+  it('cuts off requests that take too long, and may be done twice', async () => {
     await withServer({ limits: { closeGraceMs: 100 } }, async (server) => {
       const connection = await server.connect()
       const held = server.intake.hold()

@@ -44,7 +44,7 @@ describe('the documents', () => {
     })
   })
 
-  it('are asked about anew each time, and files with a hash in their names never again', async () => {
+  it('are revalidated each time, and files with a hash in their names never', async () => {
     await withDocs(async (server) => {
       const page = await ask(server, '/docs/')
       const again = await ask(server, '/docs/', { headers: { 'if-none-match': page.headers.get('etag') ?? '' } })
@@ -109,7 +109,7 @@ describe('the documents', () => {
     })
   })
 
-  it('can be asked for their heads', async () => {
+  it('answer HEAD requests', async () => {
     await withDocs(async (server) => {
       const { status, headers, text } = await ask(server, '/docs/guides/tokens', { method: 'HEAD' })
 
@@ -117,7 +117,7 @@ describe('the documents', () => {
     })
   })
 
-  it('that are pictures may do nothing when opened by themselves', async () => {
+  it('that are pictures may run nothing when opened on their own', async () => {
     await withDocs(async (server) => {
       const { headers } = await ask(server, '/docs/assets/a-1.svg')
 
@@ -125,7 +125,7 @@ describe('the documents', () => {
     })
   })
 
-  it('that have not been built say how that is done', async () => {
+  it('that have not been built say how to build them', async () => {
     await withDocs(
       async (server) => {
         const { status, text } = await ask(server, '/docs/')
@@ -137,7 +137,7 @@ describe('the documents', () => {
     )
   })
 
-  it('are not there in a process that only dispatches', async () => {
+  it('return 404 in a process that only dispatches', async () => {
     await withDocs(async (server) => assert.equal((await ask(server, '/docs/')).status, 404), { intake: null })
   })
 })

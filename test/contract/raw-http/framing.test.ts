@@ -8,8 +8,8 @@ const LENGTH = String(GOOD_BODY.length)
 const CHUNKED = { 'Content-Length': null, 'Transfer-Encoding': 'chunked' }
 const ONE_CHUNK = `${GOOD_BODY.length.toString(16)}\r\n${GOOD_BODY}\r\n0\r\n\r\n`
 
-describe('what is no request of one meaning', () => {
-  // name, the change to a valid request, status and code of the refusal
+describe('an ambiguous request', () => {
+  // Name, change to a valid request, and status and code of the refusal.
   const REFUSED: readonly [string, RequestFacts, string][] = [
     [
       'transfer coding xchunked',
@@ -176,7 +176,7 @@ describe('what is no request of one meaning', () => {
     })
   })
 
-  it('an upgrade is not made: the request counts as it is', async () => {
+  it('an upgrade is ignored: the request is answered as it is', async () => {
     await withServer({}, async (server) => {
       const reply = await server.ask({ headers: { Connection: 'Upgrade', Upgrade: 'websocket' } })
 
@@ -186,7 +186,7 @@ describe('what is no request of one meaning', () => {
 })
 
 describe('paths and methods', () => {
-  it('TRACE is refused, but under /chat/api/ there is simply nothing', async () => {
+  it('TRACE is refused, but below /chat/api/ it gets 404', async () => {
     await withServer({}, async (server) => {
       const outside = await server.ask({ method: 'TRACE', target: '/', headers: { 'Content-Length': null }, body: '' })
       const inside = await server.ask({ method: 'TRACE', headers: { 'Content-Length': null }, body: '' })
@@ -251,7 +251,7 @@ describe('paths and methods', () => {
     })
   })
 
-  it('no header makes another request of it', async () => {
+  it('no header turns a request into another one', async () => {
     await withServer({}, async (server) => {
       const headers = { 'Accept-Version': '2.x', 'X-HTTP-Method-Override': 'DELETE', 'X-Original-URL': '/nothing' }
 

@@ -38,8 +38,8 @@ async function statusesOf(server: ServerUnderTest, count: number): Promise<reado
   return statuses
 }
 
-describe.each(CASES)('a key and %s, where storage answers %s', (code, when, exceed) => {
-  it('is answered if it names a message, as often as it is asked', async () => {
+describe.each(CASES)('a key and %s, with storage that answers %s', (code, when, exceed) => {
+  it('is answered if it names a message, however often it comes', async () => {
     await withKnownKey(async (server) => {
       await exceed(server)
       if (when === 'later') server.intake.answerLookUpsLater()
@@ -68,7 +68,7 @@ describe.each(CASES)('a key and %s, where storage answers %s', (code, when, exce
     })
   })
 
-  it('is refused for its own body before it is taken as a repeat', async () => {
+  it('is refused for its body before it counts as a repeat', async () => {
     await withKnownKey(async (server) => {
       await exceed(server)
       if (when === 'later') server.intake.answerLookUpsLater()
@@ -80,8 +80,8 @@ describe.each(CASES)('a key and %s, where storage answers %s', (code, when, exce
   })
 })
 
-describe('a key that no limit concerns', () => {
-  it('is not looked up, be it known or new', async () => {
+describe('a key while no limit is reached', () => {
+  it('is not looked up, whether known or new', async () => {
     await withServer({}, async (server) => {
       const replies = [await server.ask(keyed), await server.ask(keyed)]
 
@@ -93,7 +93,7 @@ describe('a key that no limit concerns', () => {
     })
   })
 
-  it('leaves the account its rate when it only repeats', async () => {
+  it('does not count against the rate of the account if it only repeats', async () => {
     await withKnownKey(async (server) => {
       const repeats = await statusesOf(server, 5)
       const others = [(await server.ask())?.status, (await server.ask())?.status]
@@ -104,7 +104,7 @@ describe('a key that no limit concerns', () => {
     })
   })
 
-  it('gives nothing back that it did not take', async () => {
+  it('gives nothing back to a rate from which it took nothing', async () => {
     await withKnownKey(async (server) => {
       await server.ask()
       const repeats = await statusesOf(server, 3)
@@ -116,7 +116,7 @@ describe('a key that no limit concerns', () => {
 })
 
 describe.each(LIMITS)('%s, and a key that cannot be looked up', (code, exceed) => {
-  it.each([false, true])('is reported, and that it is safe to send again: unknown %s', async (isUnknown) => {
+  it.each([false, true])('is reported as safe to send again: unknown %s', async (isUnknown) => {
     await withKnownKey(async (server) => {
       await exceed(server)
       failKeys(server, new StorageUnavailable('secret', isUnknown))
@@ -128,7 +128,7 @@ describe.each(LIMITS)('%s, and a key that cannot be looked up', (code, exceed) =
     })
   })
 
-  it('has met a fault where the cause is another', async () => {
+  it('is a fault if the cause is another', async () => {
     await withKnownKey(async (server) => {
       await exceed(server)
       failKeys(server, new Error('no such table: secret'))
@@ -177,7 +177,7 @@ describe('a caller whose key is being looked up', () => {
     return { asked: asked.promise, names }
   }
 
-  it('may go away before its body has come: it is refused for that, and never accepted', async () => {
+  it('may disconnect before its body has come: it is refused for that, and never accepted', async () => {
     await withKnownKey(async (server) => {
       const { asked, names } = holdKeys(server)
       const connection = await server.connect()
@@ -193,7 +193,7 @@ describe('a caller whose key is being looked up', () => {
     })
   })
 
-  it('and who was too slow is not asked for the body afterwards', async () => {
+  it('and that was too slow is not asked for the body afterwards', async () => {
     await withServer({ limits: SHORT_TIMES }, async (server) => {
       await server.ask(keyed)
       const { names } = holdKeys(server)
@@ -213,7 +213,7 @@ describe('a caller whose key is being looked up', () => {
       logged.resolve(true)
       const reply = await connection.nextReply()
 
-      // Not 100.
+      // The status is not 100.
       assert.deepEqual([reply?.status, codesOf(reply)], [408, ['request_too_slow']])
       assert.equal(await connection.untilClosed(), '')
     })
@@ -221,7 +221,7 @@ describe('a caller whose key is being looked up', () => {
 })
 
 describe('a rate that several processes share', () => {
-  it('lets this one take its part only', async () => {
+  it('lets this process use only its part', async () => {
     await withServer({ clock: STOPPED, acceptRatePerAccount: 6, acceptingProcesses: () => 3 }, async (server) => {
       const statuses = []
       for (let asked = 0; asked < 3; asked++) statuses.push((await server.ask())?.status)

@@ -36,7 +36,7 @@ const FLAWS: readonly Flaw[] = [
 
 const PAIRS = FLAWS.flatMap((first, place) => FLAWS.slice(place + 1).map((second) => ({ first, second })))
 
-describe.each(['at once', 'later'])('of two things that are wrong, where storage answers %s', (when) => {
+describe.each(['at once', 'later'])('of two faults, with storage that answers %s', (when) => {
   it.each(PAIRS)('$first.code is reported before $second.code', async ({ first, second }) => {
     // Only a known number can be full, so an unknown number cannot have both faults.
     const from = second.fields && 'from' in second.fields ? STRANGER : FROM

@@ -22,7 +22,7 @@ describe.each(TRANSPORTS)('limits per caller: a connection over $transport', ({ 
     })
   })
 
-  it('is not counted as one caller’s when it comes from a proxy of ours', async () => {
+  it('does not count for one caller if it comes from a trusted proxy', async () => {
     const trustedProxies = [parseAddressRange('127.0.0.1')!]
     await withServer({ trustedProxies, limits: { maxConnectionsOfCaller: 1 } }, async (server) => {
       await server.connect()
@@ -32,7 +32,7 @@ describe.each(TRANSPORTS)('limits per caller: a connection over $transport', ({ 
     })
   })
 
-  it('G11: brings only a few large bodies at once, and the next when these are answered', async () => {
+  it('G11: may send only a few large bodies at once, and the next when these are answered', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.hold()
       const { answer } = server.intake

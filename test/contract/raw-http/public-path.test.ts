@@ -84,7 +84,7 @@ describe('a service whose public URL has a path', () => {
     },
   )
 
-  it('names itself with it in the description of its API', async () => {
+  it('shows it in the description of its API', async () => {
     await below('/nuncio', async (server) => {
       const { servers } = JSON.parse((await get(server, '/nuncio/openapi.json')).text) as { servers: { url: string }[] }
 
@@ -92,7 +92,7 @@ describe('a service whose public URL has a path', () => {
     })
   })
 
-  it('takes as many headers for its pages as without it', async () => {
+  it('accepts as many headers for its pages as without it', async () => {
     await below('/nuncio', async (server) => {
       const reply = await fetch(`http://127.0.0.1:${server.port}/nuncio/docs/`, {
         headers: { cookie: 'a'.repeat(10_000) },
@@ -104,7 +104,7 @@ describe('a service whose public URL has a path', () => {
 })
 
 describe('the documents', () => {
-  it('answer a path of thousands of parts with no more than any other that is not there', async () => {
+  it('answer a path of thousands of parts like any other missing path', async () => {
     await below('', async (server) => {
       const sizes = [await get(server, '/docs/gone'), await get(server, `/docs/${'/'.repeat(15_000)}a`)].map(
         ({ status, text }) => [status, text.length] as const,

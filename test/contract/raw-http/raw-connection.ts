@@ -8,7 +8,7 @@ export interface RawReply {
   readonly text: string
 }
 
-/** The envelope of the contract, as a caller decodes it. */
+/** The body of a reply as the contract defines it. */
 interface Envelope {
   readonly success: boolean
   readonly code: string
@@ -40,7 +40,7 @@ export class RawConnection {
     return new RawConnection(socket)
   }
 
-  /** The same over TLS, with any certificate. */
+  /** The same over TLS. Accepts any certificate. */
   static async openTls(port: number, from?: string): Promise<RawConnection> {
     const below = await openSocket(port, from)
     const socket = connectTls({ socket: below, rejectUnauthorized: false })
@@ -53,7 +53,7 @@ export class RawConnection {
     this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   }
 
-  /** Ends our side, and reads the rest from the server. */
+  /** Half-closes the connection, and reads the rest from the server. */
   endOurSide(): void {
     this.#socket.end()
   }

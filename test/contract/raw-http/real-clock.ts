@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/core/ports/clock.ts'
 
-/** Sockets use real time, so tests with sockets do, too. */
+/** Sockets use real time, so tests with sockets use it, too. */
 export const realClock: Clock = {
   now: () => Date.now(),
   wall: () => Date.now(),

@@ -16,7 +16,7 @@ function replyFacts(reply: RawReply | null) {
 }
 
 describe('a success', () => {
-  it('is the body that callers know, byte for byte, with the ids in headers', async () => {
+  it('has the body of the contract, byte for byte, with the ids in headers', async () => {
     await withServer({}, async (server) => {
       const reply = await server.ask()
 
@@ -29,7 +29,7 @@ describe('a success', () => {
     })
   })
 
-  it('hands storage what was sent and where it came from', async () => {
+  it('passes to storage what was sent and where it came from', async () => {
     await withServer({}, async (server) => {
       const reply = await server.ask({ headers: { 'User-Agent': 'a'.repeat(300), 'X-Forwarded-For': '8.8.8.8' } })
 
@@ -159,7 +159,7 @@ describe('a refusal', () => {
     },
   )
 
-  it('comes as well when storage never answers, and its late answer changes nothing', async () => {
+  it('also comes if storage never answers, and a late answer of storage changes nothing', async () => {
     await withServer({ limits: { storageWaitMs: 100 } }, async (server) => {
       const held = server.intake.hold()
 
@@ -174,7 +174,7 @@ describe('a refusal', () => {
     })
   })
 
-  it('is one and the same for every token that is not valid', async () => {
+  it('is the same for every invalid token', async () => {
     await withServer({}, async (server) => {
       const { intake } = server
       const good = intake.addToken()
@@ -233,9 +233,9 @@ describe('a refusal', () => {
   })
 })
 
-describe('a refusal of an account that is refused too much', () => {
+describe('a refusal of an account with too many refusals', () => {
   it('G11: has the same reply, waits for nothing, and is aggregated in the API log', async () => {
-    // Too little for a single entry.
+    // The limit is too small for a single entry.
     await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
       server.intake.logRefused = () => new Promise(() => {})
 
@@ -263,7 +263,7 @@ describe('a refusal of an account that is refused too much', () => {
     })
   })
 
-  it('is counted in the metrics when storage takes no aggregates until the end', async () => {
+  it('is counted in the metrics if storage accepts no aggregates until the end', async () => {
     await withServer({ refusedLogBytesPerHour: 1 }, async (server) => {
       server.intake.canLog = false
       await server.ask({ body: '{}' })
@@ -329,7 +329,7 @@ describe('an idempotency key', () => {
     })
   })
 
-  it('is answered before the limits and although the connection is gone', async () => {
+  it('is answered before the limits, and after the connection was removed', async () => {
     await withServer({ acceptRatePerAccount: 1 }, async (server) => {
       await server.ask({ headers })
       server.intake.full.add(ACCOUNT).add(FROM)
@@ -367,7 +367,7 @@ describe('an idempotency key', () => {
 })
 
 describe('the rate of an account', () => {
-  it('is limited, with the time to wait', async () => {
+  it('is limited, and a refusal has the time to wait', async () => {
     await withServer({ acceptRatePerAccount: 2 }, async (server) => {
       const replies = [await server.ask(), await server.ask(), await server.ask()]
 

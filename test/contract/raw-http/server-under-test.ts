@@ -92,7 +92,7 @@ export class ServerUnderTest {
     return this
   }
 
-  /** Marks the backlog of a number or an account as full. */
+  /** Marks the lane of a number, or a whole account, as full. */
   fill(numberOrAccount: string): this {
     this.intake.full.add(numberOrAccount)
     return this

@@ -26,7 +26,7 @@ describe('health', () => {
     })
   })
 
-  it('is not ready while something does not work or while shutting down, but still live', async () => {
+  it('is not ready while something fails or while it stops, but still live', async () => {
     await withServer({}, async (server) => {
       server.problems = ['storage']
       const troubled = await get(server, '/health/ready')
@@ -40,7 +40,7 @@ describe('health', () => {
     })
   })
 
-  it('that cannot be found out is a fault', async () => {
+  it('that cannot be determined is a fault', async () => {
     await withServer({ readinessProblems: () => Promise.reject(new Error('secret')) }, async (server) => {
       const reply = await get(server, '/health/ready')
 
@@ -127,7 +127,7 @@ describe('the description of the API', () => {
     })
   })
 
-  it('can be asked for its head only', async () => {
+  it('answers HEAD requests', async () => {
     await withServer({}, async (server) => {
       const connection = await server.connect()
       connection.send('HEAD /openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
@@ -140,8 +140,8 @@ describe('the description of the API', () => {
   })
 })
 
-describe('a process that takes no messages', () => {
-  it('is alive, and knows neither the endpoint nor its description', async () => {
+describe('a process that accepts no messages', () => {
+  it('is live, and has neither the endpoint nor its description', async () => {
     await withServer({ intake: null }, async (server) => {
       const replies = [await get(server, '/health/live'), await server.ask(), await get(server, '/openapi.json')]
 

@@ -60,7 +60,7 @@ describe('a server with a certificate', () => {
     })
   })
 
-  it('keeps the old certificate when the new one cannot be used', async () => {
+  it('keeps the old certificate if the new one is unusable', async () => {
     await withServer({ tls: FIRST }, async (server) => {
       const before = await shownBy(server.port)
 

@@ -40,7 +40,7 @@ describe('a token that storage has to look up', () => {
     })
   })
 
-  it('and that is unknown is refused without the body being asked for, and without a line in the API log', async () => {
+  it('is refused if unknown, without reading the body and without a line in the API log', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -57,7 +57,7 @@ describe('a token that storage has to look up', () => {
     })
   })
 
-  it('is known before a caller that asks first is let on with the body', async () => {
+  it('is looked up before a caller with Expect may send the body', async () => {
     await withServer({}, async (server) => {
       server.intake.answerLookUpsLater()
       const connection = await server.connect()
@@ -83,7 +83,7 @@ describe('a token that storage has to look up', () => {
         const request = server.write({ headers: { 'x-api-key': STRANGER }, body })
         connection.send(Buffer.concat(Array.from({ length: count }, () => request)))
         await until(() => server.intake.lookUps > 0)
-        // Long enough for the rest, if it were read.
+        // Long enough for the server to read the rest, if it did.
         for (let asked = 0; asked < 50; asked++) await server.ask({ target: '/nothing' })
         const takenBytes = server.intake.lookUps * request.length
         held.release()
@@ -98,7 +98,7 @@ describe('a token that storage has to look up', () => {
 })
 
 describe('storage that cannot look up a token', () => {
-  it.each([false, true])('is reported, and that it is safe to send again: unknown %s', async (isUnknown) => {
+  it.each([false, true])('is reported as safe to send again: unknown %s', async (isUnknown) => {
     await withServer({}, async (server) => {
       server.intake.holdLookUps().fail(new StorageUnavailable('secret', isUnknown))
       const connection = await server.connect()
@@ -115,7 +115,7 @@ describe('storage that cannot look up a token', () => {
     })
   })
 
-  it('is given up in time when it says nothing, and its late answer changes nothing', async () => {
+  it('is given up in time if it does not answer, and a late answer changes nothing', async () => {
     await withServer({ limits: { storageWaitMs: 100 } }, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -128,7 +128,7 @@ describe('storage that cannot look up a token', () => {
 
       assert.equal(reply?.status, 503)
       assert.deepEqual(codesOf(reply), ['not_accepted'])
-      // Less than the 5 s for headers, the shortest of the requests' own timeouts, which would end it, too.
+      // Less than the 5 s for headers, the shortest timeout of the requests themselves, which would end this one, too.
       assert.ok(tookMs >= 95 && tookMs < 4_800, `${tookMs} ms`)
       assert.equal((await connection.nextReply())?.status, 200)
       assert.deepEqual([server.intake.accepted.length, server.intake.refused.length], [1, 0])
@@ -136,7 +136,7 @@ describe('storage that cannot look up a token', () => {
     })
   })
 
-  it('for another reason has met a fault, which is logged once and says nothing of itself', async () => {
+  it('for another reason is a fault, which is logged once and reveals nothing in the reply', async () => {
     await withServer({}, async (server) => {
       server.intake.holdLookUps().fail(new Error('no such table: secret'))
 
@@ -153,7 +153,7 @@ describe('storage that cannot look up a token', () => {
 describe('a caller whose token is being looked up', () => {
   const SHORT_TIMES = { headersTimeoutMs: 1_500, requestTimeoutMs: 1_500, checkIntervalMs: 50 }
 
-  it('may go away: what did not come whole is refused, and in the API log', async () => {
+  it('may disconnect: an incomplete request is refused, and in the API log', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -171,7 +171,7 @@ describe('a caller whose token is being looked up', () => {
     })
   })
 
-  it('may go away: what came whole is accepted, as when it goes away a moment later', async () => {
+  it('may disconnect: a complete request is accepted, as after a later disconnect', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -186,7 +186,7 @@ describe('a caller whose token is being looked up', () => {
     })
   })
 
-  it('whose connection the server has cut off is refused, and in the API log', async () => {
+  it('is refused if the server has cut its connection, and is in the API log', async () => {
     await withServer({ limits: { closeGraceMs: 50 } }, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -217,7 +217,7 @@ describe('a caller whose token is being looked up', () => {
         const connection = await server.connect()
         const headers = token === null ? {} : { 'x-api-key': token }
         connection.send(server.write({ headers }).subarray(0, -1))
-        // It came later and is as slow: once it has timed out, the first one has, too.
+        // This connection came later and is as slow. When it has timed out, the first one has, too.
         const other = await server.connect()
         other.send('POST')
         await other.nextReply()
@@ -233,7 +233,7 @@ describe('a caller whose token is being looked up', () => {
     },
   )
 
-  it('gets the error of the next request only after its own answer', async () => {
+  it('gets the error of its next request only after the answer to the first', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -251,7 +251,7 @@ describe('a caller whose token is being looked up', () => {
     })
   })
 
-  it('may have sent garbage for a body already: it is refused for that once its token is known', async () => {
+  it('may have sent garbage as a body: it is refused for that after its token was found', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()
@@ -268,7 +268,7 @@ describe('a caller whose token is being looked up', () => {
     })
   })
 
-  it('has its requests taken in the order they came, and answered so, with those that need no look-up', async () => {
+  it('has its requests accepted and answered in order, including those that need no look-up', async () => {
     await withServer({}, async (server) => {
       const held = server.intake.holdLookUps()
       const connection = await server.connect()

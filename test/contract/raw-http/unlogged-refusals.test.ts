@@ -3,8 +3,8 @@ import { describe, it } from 'vitest'
 import { type ServerUnderTest, withServer } from './server-under-test.ts'
 import type { StubIntake } from './stub-intake.ts'
 
-describe('a refusal that cannot be put into the API log', () => {
-  it('G11: is counted, and written to the API log once storage can write again', async () => {
+describe('a refusal that cannot be written to the API log', () => {
+  it('G11: is counted, and written to the API log when storage can write again', async () => {
     const intake = await withStoppedServer(async (server) => {
       server.intake.answer = () => ({ kind: 'unavailable', code: 'not_accepted' })
       await server.ask()
@@ -23,7 +23,7 @@ describe('a refusal that cannot be put into the API log', () => {
     )
   })
 
-  it('G11: is counted as well when storage fails after its caller was answered', async () => {
+  it('G11: is also counted if storage fails after the reply', async () => {
     const intake = await withStoppedServer(
       async (server) => {
         const held = server.intake.hold()
@@ -40,7 +40,7 @@ describe('a refusal that cannot be put into the API log', () => {
     )
   })
 
-  it('is answered all the same when it cannot be logged, or logging never ends', async () => {
+  it('is answered even if it cannot be logged, or if logging never ends', async () => {
     await withServer({ limits: { storageWaitMs: 100 } }, async (server) => {
       server.intake.canLog = false
       const unlogged = await server.ask({ body: '{}' })
