@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 
-// Stands in for npm: it installs a Vite that writes one page, or fails as `vite-does` says, and counts its runs.
+// Replaces npm: it installs a Vite that writes one page, or fails as `vite-does` says, and counts its runs.
 const NPM = `
 import fs from 'node:fs'
 fs.mkdirSync('node_modules/vite/bin', { recursive: true })
@@ -28,7 +28,7 @@ fs.mkdirSync(out, { recursive: true })
 fs.writeFileSync(out + '/site.json', fs.readFileSync('docs/README.md'))
 `
 
-// Takes along what the builds before it have made.
+// Also contains what the builds before it have made.
 const DIST_BUILD = `
 import fs from 'node:fs'
 const out = process.argv[process.argv.indexOf('--out') + 1]

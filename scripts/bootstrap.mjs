@@ -1,6 +1,6 @@
-// Makes a fresh clone ready, before every npm script. Silent when nothing is to be done.
-// Plain JavaScript without packages: it runs on whatever Node is there, before anything is installed.
-// It writes to stderr only, because `npm run -s nuncio -- …` promises its stdout to the reader's own programs.
+// Makes a fresh clone ready, before every npm script. Silent when there is nothing to do. Plain JavaScript without packages: it
+// runs on any Node, before anything is installed. It writes only to stderr, because the stdout of `npm run -s nuncio -- …`
+// belongs to the reader's own programs.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { installWhatsAppWeb } from './bootstrap/whatsapp-web.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const packageLock = join(root, 'package-lock.json')
 const stamp = join(root, 'node_modules', '.setup', 'packages')
-// What is built and run needs less than tests and checks, which a start should not wait for.
+// Building and running need less than tests and checks do. A start should not wait for the rest.
 const isForService = process.argv.includes('--service')
 const packagedNode = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
 
@@ -69,8 +69,8 @@ async function installPackages() {
   }
 }
 
-// `npm start` runs `exec node …`: with a shell in between, a signal to npm would end the shell and leave the service
-// running. Windows has no `exec`, and this stands in for it there.
+// `npm start` runs `exec node …`: with a shell in between, a signal to npm would end the shell and leave the service running.
+// Windows has no `exec`, so this replaces it there.
 function standInForExec() {
   if (process.platform !== 'win32') return
   const file = join(root, 'node_modules', '.bin', 'exec.cmd')
@@ -92,7 +92,7 @@ function fingerprint(extent) {
   return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform} ${process.arch} ${extent}\n`
 }
 
-// The stamp goes first and comes last, so that an installation cut short is never taken for a whole one.
+// The stamp is removed first and written last, so that an interrupted installation never counts as complete.
 function removeStamp() {
   try {
     rmSync(stamp, { force: true })
@@ -110,7 +110,7 @@ function writeStamp() {
   }
 }
 
-/** Stops before the download of some hundred megabytes when it could not help. */
+/** Stops before a useless download of some hundred megabytes. */
 function requireObtainableNode() {
   if (!isNodePackaged()) requireNode()
 }
@@ -128,8 +128,8 @@ function isNodePackaged() {
   return `node-${system}-${process.arch}` in optionalDependencies
 }
 
-// npm puts the packaged Node before the system's. Where it cannot run (Alpine's musl, an old glibc), every later
-// script would die with a bare "not found", even though the system's own Node may serve well.
+// npm puts the packaged Node before the system's. If it cannot run (Alpine's musl, an old glibc), every later script would fail
+// with a bare "not found", even though the system's own Node may work well.
 function setAsideUnusableNode() {
   if (!existsSync(packagedNode)) return
   const { status } = spawnSync(packagedNode, ['--version'], { stdio: 'ignore', shell: process.platform === 'win32' })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 
-// Stands in for npm: what it does is the first word of `npm-does`, and each run leaves a line in `npm-runs`.
+// Replaces npm: the first word of `npm-does` says what it does, and each run adds a line to `npm-runs`.
 const NPM = `
 import fs from 'node:fs'
 const beside = (file) => import.meta.dirname + '/' + file
@@ -160,7 +160,7 @@ describe('bootstrap', () => {
     assert.equal(exitCode, 0)
   })
 
-  it('does not believe npm when it leaves out what this system needs', async () => {
+  it('notices when npm leaves out what this system needs', async () => {
     write('npm-does', 'leave-out')
 
     const { exitCode, stderr: printed } = await start()
@@ -169,7 +169,7 @@ describe('bootstrap', () => {
     assert.match(printed, /npm left out tool:/)
   })
 
-  it.skipIf(process.platform === 'win32')('sets a packaged Node aside that cannot run here', async () => {
+  it.skipIf(process.platform === 'win32')('sets aside a packaged Node that cannot run here', async () => {
     write('npm-does', 'broken-node')
 
     const { exitCode } = await start()
@@ -207,7 +207,7 @@ describe('bootstrap', () => {
     },
   )
 
-  it('says that tests will fail when npm has no PostgreSQL for this system, unless another one is named', async () => {
+  it('announces failing tests if npm has no PostgreSQL for this system and no other one is named', async () => {
     const without = await announcePostgres()
     const withAnother = await announcePostgres({ NUNCIO_TEST_POSTGRES_URL: 'postgres://db.example/' })
 
@@ -215,7 +215,7 @@ describe('bootstrap', () => {
     assert.equal(withAnother, '')
   })
 
-  /** What `npm test` prints about it, after what it installs from elsewhere. */
+  /** What `npm test` prints about PostgreSQL, after what it installs from elsewhere. */
   async function announcePostgres(environment: Record<string, string> = {}) {
     const script = `import { announcePostgresThatCannotRun as announce } from './scripts/bootstrap/postgres-binaries.mjs'
       announce(process.cwd())`
@@ -244,7 +244,7 @@ describe('bootstrap', () => {
     writeFileSync(path, text)
   }
 
-  /** The arguments of each run. */
+  /** The arguments of each run of npm. */
   function npmRuns() {
     return readFileSync(join(folder, 'npm-runs'), 'utf8').trim().split('\n')
   }

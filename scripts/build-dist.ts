@@ -9,8 +9,8 @@ import { ROOT } from './source-tree.ts'
 import { viteBuild } from './vite-build.ts'
 
 /**
- * `node scripts/build-dist.ts --out FOLDER`: all that a service needs but Node itself, in one folder. It has the shape of a clone,
- * so that what the program reads lies where it does there. The pages of the console and the documents are built before.
+ * `node scripts/build-dist.ts --out FOLDER`: collects everything that a service needs except Node in one folder. The folder has
+ * the layout of a clone, so that the program finds its files. The console and the documents must be built before.
  */
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(ROOT, 'dist') } } })
 const { out } = values
@@ -35,7 +35,9 @@ writeLicences()
 writeFileSync(join(out, 'sbom.json'), `${JSON.stringify(readSbom(), null, 2)}\n`)
 writeFileSync(join(out, 'package.json'), `${JSON.stringify(packageOfBuild(), null, 2)}\n`)
 
-/** The server and the command line with their packages. Not made smaller, so that it can be read where it runs. */
+/**
+ * Bundles the server and the command line with their packages. The code is not minified, so that it can be read where it runs.
+ */
 async function bundle(): Promise<void> {
   await viteBuild({
     ssr: { noExternal: true },
@@ -55,7 +57,7 @@ async function bundle(): Promise<void> {
         output: {
           entryFileNames: '[name].js',
           chunkFileNames: '[name]-[hash].js',
-          // They name the lines; who wants to read them has the repository.
+          // The maps give the line numbers. The sources themselves are in the repository.
           sourcemapExcludeSources: true,
           sourcemapPathTransform: (source, map) => relative(ROOT, resolve(dirname(map), source)),
         },
@@ -64,7 +66,10 @@ async function bundle(): Promise<void> {
   })
 }
 
-/** An `import` of node:http also loads Node's own copy of undici, for its WebSocket: some MB, and a twentieth of a start. */
+/**
+ * An `import` of node:http also loads Node's own copy of undici, for its WebSocket. That costs some MB and a twentieth of the
+ * start.
+ */
 function requireNodeHttp(): Plugin {
   const id = '\0require-node-http'
   return {

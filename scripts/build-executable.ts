@@ -22,8 +22,8 @@ import { ROOT } from './source-tree.ts'
 import { viteBuild } from './vite-build.ts'
 
 /**
- * `node scripts/build-executable.ts [--out FOLDER] [--system linux-x64] [--system …]`: Node and all of `dist/` in one file for
- * each system, made by what Node calls a single executable application. `dist/` is built before.
+ * `node scripts/build-executable.ts [--out FOLDER] [--system linux-x64] [--system …]`: builds one file for each system that
+ * contains Node and all of `dist/`, as Node's single executable application. `dist/` must be built before.
  */
 const { values } = parseArgs({
   options: {
@@ -39,7 +39,7 @@ const { values } = parseArgs({
 const NODES: Readonly<Record<string, string>> = packageFile.optionalDependencies
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const HASH_SHOWN = 16
-// The best one takes half a minute, and saves a hundredth of the executable.
+// The best quality would take half a minute, and save a hundredth of the executable.
 const QUALITY = 9
 
 mkdirSync(values.out, { recursive: true })
@@ -62,7 +62,7 @@ function buildExecutable(system: string, blob: string): string {
   return `${finished} (${(statSync(finished).size / 1e6).toFixed(1)} MB)`
 }
 
-/** All that Node is given to carry: the same for every system. */
+/** The blob that Node carries, the same for every system. */
 async function buildBlob(): Promise<string> {
   const [output, config] = [join(aside, 'blob'), join(aside, 'config.json')]
   const main = await bundleMain()
@@ -71,12 +71,12 @@ async function buildBlob(): Promise<string> {
   return output
 }
 
-/** Both tools warn of what does not matter. If one of them fails, the error holds what it said. */
+/** Runs a tool without its warnings, which do not matter. If it fails, the error contains its output. */
 function runNode(...args: readonly string[]): void {
   execFileSync(process.execPath, args, { stdio: 'pipe' })
 }
 
-/** As one file of CommonJS: nothing else can be the start of an executable. */
+/** Bundles the start into one file of CommonJS, as an executable needs it. */
 async function bundleMain(): Promise<string> {
   await viteBuild({
     build: {
@@ -90,7 +90,7 @@ async function bundleMain(): Promise<string> {
   return join(aside, 'main', 'main.cjs')
 }
 
-/** All of `dist/` as one compressed file, and a list of what is in it. */
+/** Packs all of `dist/` into one compressed file, with a list of its content. */
 function packProgram(): Readonly<Record<string, string>> {
   const dist = join(ROOT, 'dist')
   const paths = readdirSync(dist, { recursive: true, withFileTypes: true })
@@ -99,7 +99,7 @@ function packProgram(): Readonly<Record<string, string>> {
     .sort()
   const contents = [
     ...paths.map((path) => ({ path, bytes: readFileSync(join(dist, path)) })),
-    // The package for Windows does not hold it.
+    // The package for Windows does not contain the licence.
     { path: 'LICENSE-NODE', bytes: readFileSync(join(folderOfNode(`linux-${process.arch}`), 'LICENSE')) },
   ]
   const files: readonly PackedFile[] = contents.map(({ path, bytes }) => [path.replaceAll('\\', '/'), bytes.length])
@@ -129,7 +129,7 @@ function folderOfNode(system: string): string {
   return existsSync(installed) ? installed : fetchPackage(name, version)
 }
 
-/** The very one that the lock file names. */
+/** Fetches exactly the package that the lock file names. */
 function fetchPackage(name: string, version: string): string {
   const folder = join(aside, name)
   if (existsSync(folder)) return folder

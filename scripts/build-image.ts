@@ -9,7 +9,7 @@ const { values } = parseArgs({ options: { out: { type: 'string', default: join(R
 const image = `nuncio:${packageFile.version}`
 const archive = join(resolve(values.out), `nuncio-${packageFile.version}-linux-${process.arch}-image.tar`)
 
-// In the other format, OCI, an image has no health check.
+// The other format, OCI, has no health check.
 buildah('build', '--format', 'docker', '--file', 'deploy/docker/Dockerfile', '--tag', image, '.')
 buildah('push', image, `docker-archive:${archive}:${image}`)
 console.log(archive)

@@ -18,24 +18,24 @@ describe('the check of diagrams', () => {
   const pages = new Map([['docs/guides/way.md', `# A way\n\n${BLOCK}`]])
   const pictures = picturesOf('docs/guides/way.md', BLOCK)
 
-  it('is content with a picture of what the page says', () => {
+  it('accepts a picture of the current diagram', () => {
     assert.deepEqual(findStaleDiagrams(pages, pictures), [])
   })
 
-  it('finds a picture that is missing, in one scheme alone too', () => {
+  it('finds a missing picture, even in only one scheme', () => {
     const [first = ''] = pictures.keys()
     const without = new Map([...pictures].filter(([file]) => file !== first))
 
     assert.match(findStaleDiagrams(pages, without)[0]?.problem ?? '', /missing or stale/)
   })
 
-  it('finds a picture of what the page said before', () => {
+  it('finds a picture of an earlier diagram', () => {
     const changed = new Map([['docs/guides/way.md', BLOCK.replace('here -->', 'here ==>')]])
 
     assert.equal(findStaleDiagrams(changed, pictures).length, 1)
   })
 
-  it('finds a picture of no diagram, and a diagram without words', () => {
+  it('finds a picture without a diagram, and a diagram without a description', () => {
     const bare = '```mermaid\nflowchart LR\n  a --> b\n```\n'
     const drawn = picturesOf('docs/bare.md', bare)
 
@@ -47,7 +47,7 @@ describe('the check of diagrams', () => {
 describe('the pictures', () => {
   const drawn = readTree('docs/diagrams/*.svg')
 
-  it.each([...drawn.keys()])('%s is small, and holds no script, style, HTML or address of others', (file) => {
+  it.each([...drawn.keys()])('%s is small, and contains no script, style, HTML or foreign URL', (file) => {
     const svg = drawn.get(file) ?? ''
 
     assert.ok(svg.length < 30_000)

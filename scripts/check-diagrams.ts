@@ -20,7 +20,7 @@ export function findAllDiagrams(pages: Tree = readTree('docs/**/*.md')): Diagram
   return [...pages].flatMap(([file, text]) => findDiagrams(file, text))
 }
 
-/** Diagrams without words or without a picture of what they say now, and pictures of none. */
+/** Finds diagrams without a description or without a current picture, and pictures without a diagram. */
 export function findStaleDiagrams(pages: Tree, pictures: Tree): Finding[] {
   const blocks = findAllDiagrams(pages)
   const wanted = new Set(blocks.flatMap((block) => SCHEMES.map((scheme) => pictureFile(block, scheme))))

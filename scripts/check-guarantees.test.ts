@@ -38,7 +38,7 @@ describe('the check of guarantees', () => {
     assert.deepEqual(found, ['docs/guarantees.md:1 promises G1, which no test proves'])
   })
 
-  it('finds a test of what is not promised', () => {
+  it('finds a test of a guarantee that does not exist', () => {
     const found = find('## G1 durable <!-- planned -->', `\nit('G7: deleted', () => {})`)
 
     assert.deepEqual(found, ['test/a.test.ts:2 tests G7, which docs/guarantees.md does not promise'])
@@ -50,11 +50,11 @@ describe('the check of guarantees', () => {
     assert.deepEqual(found, ['docs/guarantees.md:2 gives the number G1 a second time'])
   })
 
-  it('lets prose mention a guarantee, and a planned one wait for its test', () => {
+  it('allows prose to mention a guarantee, and a planned one to have no test yet', () => {
     assert.deepEqual(find('## G1 durable <!-- planned -->\nG9 is explained below.\n**G9** too.', ''), [])
   })
 
-  it('misses the page itself', () => {
+  it('reports that the page is missing', () => {
     assert.equal(findGuarantees(new Map()).length, 1)
   })
 })
@@ -63,7 +63,7 @@ describe('the check of the table of engines', () => {
   const TEST = `it('G1: survives', () => {})`
   const LINK = '[a](../test/a.test.ts)'
 
-  it('is content when `npm test` proves a guarantee on both engines', () => {
+  it('accepts a guarantee that `npm test` proves on both engines', () => {
     assert.deepEqual(findOnEngines(`- **G1 durable** …\n| G1 | ${LINK} | ${LINK} |`, { 'test/a.test.ts': TEST }), [])
   })
 
@@ -86,7 +86,7 @@ describe('the check of the table of engines', () => {
     assert.equal(findOnEngines(`- **G1 durable** …\n${row}`, tests).at(-1), problem)
   })
 
-  it('does not ask for what is planned', () => {
+  it('needs no row for a planned guarantee', () => {
     assert.deepEqual(findOnEngines('- **G1 durable** … <!-- planned -->', {}), [])
   })
 })

@@ -5,14 +5,14 @@ import { listPaths, readTree, type Tree } from './source-tree.ts'
 
 const FOLDERS = '{src,client,console,site,test,bench,scripts,extras}/**'
 
-// They say that something is shared or busy, not what it is. A shared thing gets its own name and file.
+// These words say that something is shared or busy, not what it is. A shared thing gets its own name and file.
 const EMPTY_WORDS = ['util', 'utils', 'helper', 'helpers', 'common', 'lib', 'misc', 'model', 'models']
-// Empty as the thing itself (`lane-manager.ts`), not as a word about it (`service-lock.ts`).
+// Empty as the noun itself (`lane-manager.ts`), not as a word in front of it (`service-lock.ts`).
 const EMPTY_NOUNS = ['manager', 'processor']
 // Harmless as one word of several (`media-types.ts`), empty as the whole name.
 const EMPTY_NAMES = ['types', 'interfaces']
 
-// Written for people or tools who expect them spelt so.
+// People or tools expect this spelling.
 const SPELT_OTHERWISE = ['README.md', 'CHANGELOG.md', 'NOTES.md', 'LICENSE', 'Dockerfile']
 
 const KEBAB_CASE = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
@@ -47,7 +47,7 @@ function saysNothing(file: string, name: string): Finding[] {
   return [{ file, problem: `has a name that says nothing, "${empty}"`, remedy: 'name what it holds or does' }]
 }
 
-// `index.ts` hides what a file is, except where the folder itself is the one thing: an adapter.
+// `index.ts` hides what a file is, except where the folder is one thing: an adapter.
 function indexOfNoAdapter(file: string, name: string): Finding[] {
   const isAdapter = /^src\/(?:channels|storage)\/[^/]+$/.test(dirname(file))
   if (name !== 'index.ts' || isAdapter || !file.startsWith('src/')) return []

@@ -8,8 +8,8 @@ const FUNCTION_LINES = 80
 
 const CODE = '{src,client,console,site,test,bench,scripts,extras}/**/*.{ts,tsx,mjs,js,css,sql}'
 
-// These are not read from top to bottom: a migration is never edited again, a generated file is read at its source,
-// and a conformance suite is a list.
+// These are not read from top to bottom: a migration is never edited again, a generated file is read at its source, and a
+// conformance suite is a list.
 const UNLIMITED = [/\/migrations\//, /\/generated\//, /\.generated\.ts$/, /\/schema\.sql$/, /^test\/conformance\//]
 
 const PAGES = [
@@ -90,13 +90,13 @@ function measureFunctions(file: string, text: string) {
     measured.push({ name: name ? `function ${name}` : 'a function', line, lines: lineAt(text, node.end) - line + 1 })
   }
   const nameOf = (key: ESTree.Node) => text.slice(key.start, key.end)
-  // A parent is visited before its children, so every name is known when its function comes.
+  // A parent is visited before its children, so every name is known before its function.
   new Visitor({
     VariableDeclarator: ({ id, init }) => void (init && id.type === 'Identifier' && names.set(init, id.name)),
     Property: ({ key, value }) => void names.set(value, nameOf(key)),
     PropertyDefinition: ({ key, value }) => void (value && names.set(value, nameOf(key))),
     MethodDefinition: ({ key, value }) => void names.set(value, nameOf(key)),
-    // The body of `describe` is a list of tests, not something that happens in one go.
+    // The body of `describe` is a list of tests, not one procedure.
     CallExpression: ({ callee, arguments: args }) => {
       if (/^describe\b/.test(nameOf(callee))) for (const arg of args) suites.add(arg)
     },

@@ -23,7 +23,7 @@ describe('the check of words', () => {
     },
   )
 
-  it('lets a folder keep as many as its number says, and no more', () => {
+  it('allows a folder as many as its number says, and no more', () => {
     const tree = new Map([['src/core/lane.ts', 'told told']])
 
     assert.deepEqual(findWords(tree, { 'src/core': 2 }), [])

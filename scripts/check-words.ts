@@ -49,7 +49,8 @@ const TERMS: Readonly<Record<string, string>> = {
 }
 const BANNED = new Map(Object.entries(TERMS).flatMap(([word, term]) => formsOf(word).map((form) => [form, term])))
 
-// Folders that still hold some, with the most that each may hold. A number only ever shrinks; a folder without any has no entry here.
+// Folders that still have some, with the highest number allowed. A number may only shrink. A folder without any has no entry
+// here.
 const LEFT: Readonly<Record<string, number>> = {
   console: 1,
   scripts: 1,
@@ -71,12 +72,12 @@ const LEFT: Readonly<Record<string, number>> = {
   'test/support': 4,
 }
 
-// What is English, or somebody else's name, and says precisely what is meant.
+// Plain English, or a name of other software, that says precisely what is meant.
 const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   { file: /^scripts\/check-words/, text: /[a-z]+/gi },
-  // A reason code of lanes that others rely on.
+  // A reason code of lanes, which is part of the public interface.
   { file: /./, text: /'trouble'|`trouble`|"trouble"|^ {2}trouble: [[{(]/gm },
-  // Of people, in the sentence about an unconfirmed message.
+  // This means people, in the sentence about an unconfirmed message.
   { file: /./, text: /nobody knows/gi },
   // A keyword of CSS.
   { file: /^console/, text: /align="stretch"/g },
@@ -92,7 +93,7 @@ const CODE = '{src,client,console,site,test,bench,scripts,deploy,extras}/**/*.{t
 
 if (import.meta.main) report(findWords(readTree(CODE), LEFT))
 
-/** Banned words, but for those that a folder may still hold; one finding for each word that is too many. */
+/** Finds banned words, except those that a folder may still have. One finding for each folder with too many. */
 export function findWords(tree: Tree, left: Readonly<Record<string, number>>): Finding[] {
   const found = [...tree].flatMap(([file, text]) => wordsIn(file, text))
   const folders = Object.keys(left).sort((a, b) => b.length - a.length)

@@ -10,11 +10,11 @@ interface Check {
 
 const BIOME = 'node_modules/@biomejs/biome/bin/biome'
 
-// Every tool is started as a script of this very Node, so that its version does not hang on the caller's PATH.
+// Every tool runs as a script of this Node, so that its version does not depend on the caller's PATH.
 const CHECKS: readonly Check[] = [
   { name: 'format', script: BIOME, arguments: ['format', '--reporter=summary'] },
   { name: 'lint', script: BIOME, arguments: ['check', '--formatter-enabled=false', '--error-on-warnings'] },
-  // One line per finding, and no colours, which it would otherwise print into a pipe when CI is set.
+  // One line for each finding, without colours, which it would otherwise print into a pipe when CI is set.
   { name: 'lint that knows types', script: 'node_modules/oxlint/bin/oxlint', arguments: ['--format=unix'] },
   { name: 'types', script: 'node_modules/typescript/bin/tsc' },
   { name: 'types of the console', script: 'node_modules/typescript/bin/tsc', arguments: ['-p', 'console'] },

@@ -17,8 +17,8 @@ import { themeOf } from './diagrams/themes.ts'
 import { ROOT } from './source-tree.ts'
 
 /**
- * `npm run diagrams`: a picture, light and dark, of each Mermaid block in docs, into docs/diagrams. Mermaid itself is no
- * package of ours, because it and what it brings would be the largest part of all that we install:
+ * `npm run diagrams`: draws a light and a dark picture of each Mermaid block in docs, into docs/diagrams. Mermaid is not a
+ * dependency, because it and its own dependencies would be the largest part of what we install:
  *
  *   npm install --prefix /tmp/mermaid mermaid && NUNCIO_DIAGRAMS_MERMAID=/tmp/mermaid npm run diagrams
  */
@@ -77,7 +77,7 @@ function isFresh(block: DiagramBlock): boolean {
   })
 }
 
-/** Pictures of blocks that are gone. */
+/** Removes pictures of deleted blocks. */
 function removeOthers(blocks: readonly DiagramBlock[]): void {
   const wanted = new Set(blocks.flatMap((block) => SCHEMES.map((scheme) => pictureFile(block, scheme))))
   for (const name of readdirSync(join(ROOT, DIAGRAM_FOLDER))) {

@@ -6,7 +6,7 @@ export interface Finding {
   readonly remedy: string
 }
 
-/** Prints one sentence per finding and lets the process end with an error when there is any. */
+/** Prints one sentence for each finding. If there is any, the process exits with an error. */
 export function report(findings: readonly Finding[]): void {
   for (const finding of findings) console.error(sentence(finding))
   if (findings.length > 0) process.exitCode = 1

@@ -10,7 +10,7 @@ if (import.meta.main) {
   else for (const file of await writePages(ROOT, PAGES)) console.log(`wrote ${file}`)
 }
 
-/** Writes what is stale and returns its names. */
+/** Writes the stale pages and returns their names. */
 export async function writePages(root: string, pages: readonly Page[]): Promise<string[]> {
   const written: string[] = []
   for (const page of pages) {

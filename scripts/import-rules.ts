@@ -13,18 +13,18 @@ interface FolderRule {
 export interface ImportRules {
   /** Folder under src, or `storage/*` for each folder directly in storage, → what it may import. */
   readonly folders: Readonly<Record<string, FolderRule>>
-  /** Package, or `node:` module that is kept to some folders → folders that may import it. */
+  /** Package or `node:` module → folders that may import it. */
   readonly packages: Readonly<Record<string, readonly string[]>>
   /** File beside src → folders that may import it. */
   readonly outside: Readonly<Record<string, readonly string[]>>
-  /** Files that may import what they find only when they run. */
+  /** Files that may import a path computed at run time. */
   readonly computed: readonly string[]
 }
 
 interface Import {
   readonly from: string
   readonly line: number
-  /** Absent when the path is computed, so that it cannot be read off the text. */
+  /** Undefined if the path is computed at run time. */
   readonly specifier: string | undefined
 }
 
@@ -36,7 +36,7 @@ export function findForbiddenImports(tree: Tree, rules: ImportRules): string[] {
   })
 }
 
-/** Imports of a folder's files that lead out of it, but for those to places that are allowed. */
+/** Imports of a folder's files from outside of it, except from allowed places. */
 export function findImportsOutOf(tree: Tree, folder: string, allowed: readonly string[]): string[] {
   return readAllImports(tree).flatMap(({ from, line, specifier }) => {
     if (isTest(from) || specifier?.startsWith('.') === false) return []
@@ -46,7 +46,7 @@ export function findImportsOutOf(tree: Tree, folder: string, allowed: readonly s
   })
 }
 
-/** Files that import each other in a ring, each ring once: `a.ts → b.ts → a.ts`. */
+/** Import cycles, each once: `a.ts → b.ts → a.ts`. */
 export function findCycles(tree: Tree): string[] {
   const imports = new Map<string, string[]>()
   for (const { from, specifier } of readAllImports(tree)) {
@@ -65,7 +65,7 @@ export function findCycles(tree: Tree): string[] {
   return cycles
 }
 
-/** Places outside `allowed` that read the environment, whichever way. */
+/** Places outside `allowed` that read the environment in any way. */
 export function findEnvironmentReads(tree: Tree, allowed: readonly string[]): string[] {
   return [...tree]
     .filter(([file]) => !isTest(file) && !allowed.some((place) => file.startsWith(place)))
@@ -114,7 +114,7 @@ interface Folder {
   readonly rule: FolderRule
 }
 
-/** The most particular row wins: `http/*` before `http` for src/http/api/send-message.ts. */
+/** The most specific row applies: `http/*` before `http` for src/http/api/send-message.ts. */
 function folderOf(file: string, { folders }: ImportRules): Folder | undefined {
   const [, top = '', below = '', rest] = file.split('/')
   if (below === '') return undefined
@@ -157,7 +157,7 @@ interface Specifier {
   readonly start: number
 }
 
-/** `import`, `export … from`, `import()` and `import('…').Type` alike: a file that names another depends on it. */
+/** Treats `import`, `export … from`, `import()` and `import('…').Type` alike: a file that names another depends on it. */
 function specifiersOf(text: string, { module, program }: ParseResult): Specifier[] {
   const named = module.staticImports.map(({ moduleRequest, start }) => ({ specifier: moduleRequest.value, start }))
   const passedOn = module.staticExports.flatMap(({ entries, start }) =>

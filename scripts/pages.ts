@@ -12,7 +12,7 @@ import { makeRefusalsPage } from './pages/refusals-page.ts'
 import { makeWhatsAppCloudPage, WHATSAPP_CLOUD_PAGE } from './pages/whatsapp-cloud-page.ts'
 import { makeTableTypes } from './table-types.ts'
 
-/** A page that is printed from tables in the sources, so that it cannot say anything else than they do. */
+/** A page generated from tables in the sources, so that both always agree. */
 export interface Page {
   readonly file: string
   readonly make: () => string | Promise<string>

@@ -1,6 +1,6 @@
 import { type ParseResult, parseSync } from 'vite'
 
-/** The syntax tree of one file. TypeScript 7 offers none to programs, so it comes from the bundler's parser. */
+/** The syntax tree of one file. It comes from the bundler's parser, because TypeScript 7 has no interface for it. */
 export function parseSource(file: string, text: string): ParseResult {
   const parsed = parseSync(file, text)
   const [fault] = parsed.errors

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from './source-tree.ts'
 
-// Not `npm sbom`: with what only development needs it also leaves out what both need. npm 11.19 lists 97 of our 119 packages, and not `pg`.
+// Not `npm sbom`: together with development packages it leaves out those that both need. npm 11.19 lists 97 of our 119 packages,
+// and not `pg`.
 
 const IN_MODULES = 'node_modules/'
 
 /** An entry of package-lock.json. */
 interface Locked {
-  /** Only when it is installed under another one. */
+  /** Only if the package is installed under another name. */
   readonly name?: string
   readonly link?: boolean
   readonly version?: string
@@ -24,7 +25,7 @@ interface Locked {
 interface Lock {
   readonly name: string
   readonly version: string
-  /** By where they lie; ours is ''. */
+  /** By their folders; our own package has the key ''. */
   readonly packages: Readonly<Record<string, Locked>>
 }
 
@@ -40,17 +41,17 @@ export function readSbom(extras?: string) {
   return extras === undefined ? sbom : { ...sbom, components: [...sbom.components, ...installedIn(extras)] }
 }
 
-/** npm lists in each folder what it has installed there. */
+/** npm writes to each folder a list of what it has installed there. */
 function installedIn(extras: string) {
   return globSync('*/node_modules/.package-lock.json', { cwd: extras }).flatMap((path) => {
     const { packages } = JSON.parse(readFileSync(join(extras, path), 'utf8')) as Pick<Lock, 'packages'>
-    // Links, and what they lead to, are our own.
+    // Links and their targets are our own packages.
     const names = Object.keys(packages).filter((place) => place.includes(IN_MODULES) && !packages[place]?.link)
     return names.map((place) => componentAt(packages, place))
   })
 }
 
-/** What runs, as CycloneDX 1.6: packages that neither development alone nor a certain system needs. Pure. */
+/** The packages at run time as CycloneDX 1.6: without those only for development or only for one system. Pure. */
 function makeSbom(lock: Lock, serial: string) {
   const { name, version, packages } = lock
   const license = packages['']?.license
@@ -78,14 +79,14 @@ function toComponent(name: string, { version = '', integrity, license }: Locked)
   return { type: 'library', 'bom-ref': purl, name, version, purl, hashes, ...licensed(license) }
 }
 
-/** An expression, because some packages name several licences. */
+/** An expression, because some packages have several licences. */
 function licensed(license: string | undefined) {
   return license === undefined ? {} : { licenses: [{ expression: license.replace(/^\((.*)\)$/, '$1') }] }
 }
 
 /**
- * Where the packages lie that the program needs at run time: neither those for development nor those of one system only. Found
- * by following the dependencies, because the marks in the lock may be out of date, and npm itself does not go by them.
+ * The folders of the packages that the program needs at run time, without those for development or for one system only. Found by
+ * following the dependencies, because the marks in the lock file may be out of date, and npm itself does not use them.
  */
 function findShipped({ packages }: Lock): readonly string[] {
   const found = new Set<string>()
@@ -105,7 +106,7 @@ function findShipped({ packages }: Lock): readonly string[] {
   return [...found].toSorted()
 }
 
-/** As Node resolves it: beside the importing package, then in each folder above. Null when it was not installed. */
+/** Finds a package as Node does: beside the importing package, then in each folder above. Null if it was not installed. */
 function locate(packages: Lock['packages'], from: string, name: string): string | null {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/') - 1))) {
     const place = `${at === '' ? '' : `${at}/`}node_modules/${name}`

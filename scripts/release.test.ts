@@ -19,12 +19,12 @@ One line for each change.
 `
 
 describe('the notes of a release', () => {
-  it('are what the changelog says of this version', () => {
+  it('are the section of the changelog for this version', () => {
     assert.equal(findNotes(CHANGELOG, '0.2.0'), '- It sends faster.\n- It waits better.\n')
     assert.equal(findNotes(CHANGELOG, '0.1.0'), '- It sends.\n')
   })
 
-  it.each(['0.3.0', '0.2', '0.0.1', 'One'])('are missing where the changelog says nothing of it: %s', (version) => {
+  it.each(['0.3.0', '0.2', '0.0.1', 'One'])('are missing if the changelog has no section for it: %s', (version) => {
     assert.equal(findNotes(CHANGELOG, version), null)
   })
 })
@@ -32,7 +32,7 @@ describe('the notes of a release', () => {
 describe('a release', () => {
   const ready = { changes: '', notes: '- It sends.\n', version: '0.1.0' }
 
-  it('is made of what is committed and described', () => {
+  it('is made from committed files with a section in the changelog', () => {
     assert.equal(obstacleTo(ready), null)
   })
 
@@ -47,7 +47,7 @@ describe('a release', () => {
     )
   })
 
-  it('leaves out what cannot be made here, and says why', () => {
+  it('leaves out what cannot be built here, and says why', () => {
     const way = { what: 'the image', script: 'build:image', tool: 'buildah' }
     const scripts = { 'build:image': 'node build.ts' }
 
@@ -56,7 +56,7 @@ describe('a release', () => {
     assert.match(whyLeftOut(way, { scripts: {}, hasTool: () => true }) ?? '', /build:image/)
   })
 
-  it('names the command that publishes the image only where there is one', () => {
+  it('names the command that publishes the image only if an image was built', () => {
     assert.match(publishing('0.1.0', ['nuncio-0.1.0.tgz', 'nuncio-image.tar']), /release\/nuncio-image\.tar/)
     assert.doesNotMatch(publishing('0.1.0', ['nuncio-0.1.0.tgz']), /docker/)
   })

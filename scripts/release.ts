@@ -7,18 +7,18 @@ import { readSbom } from './print-sbom.ts'
 import { ROOT } from './source-tree.ts'
 
 /**
- * `npm run release`: everything that a person publishes, in the folder `release`. It publishes nothing itself: that takes
- * accounts, which belong to people.
+ * `npm run release`: builds everything that a person publishes, into the folder `release`. It publishes nothing itself: that
+ * needs accounts, which belong to people.
  */
 const OUT = join(ROOT, 'release')
 const NOTES = 'NOTES.md'
 
-/** One way to get Nuncio, made by an npm script of its own that writes into the folder that `--out` names. */
+/** One package of Nuncio. An npm script builds it into the folder that `--out` names. */
 interface Package {
   readonly what: string
   readonly script: string
   readonly options?: readonly string[]
-  /** The program that it cannot be made without. */
+  /** The program that building it needs. */
   readonly tool: string | null
 }
 
@@ -26,7 +26,7 @@ const PACKAGES: readonly Package[] = [
   {
     what: 'the executable',
     script: 'build:executable',
-    // That for Windows can be built as well, and was never run.
+    // The executable for Windows can be built too, but was never run.
     options: ['--system', 'linux-x64', '--system', 'linux-arm64'],
     tool: null,
   },
@@ -48,7 +48,7 @@ function release(): void {
   rmSync(OUT, { recursive: true, force: true })
   mkdirSync(OUT)
   run('npm', 'pack', join(ROOT, 'dist'), '--pack-destination', OUT)
-  // What an earlier build left there would be packed as well.
+  // Files of an earlier build would be packed as well.
   rmSync(join(ROOT, 'client/dist'), { recursive: true, force: true })
   run('npm', 'run', 'build:client')
   run('npm', 'pack', join(ROOT, 'client'), '--pack-destination', OUT)
@@ -62,7 +62,7 @@ function release(): void {
   console.log(publishing(version, readdirSync(OUT)))
 }
 
-/** Why nothing can be released; null: nothing is in the way. `changes`: what git says of files that are not committed. */
+/** Why no release can be made; null if one can. `changes`: git's list of uncommitted files. */
 export function obstacleTo(found: { changes: string; notes: string | null; version: string }): string | null {
   if (found.changes.trim() !== '') {
     return 'Files here are not as they are committed: commit them or take them away (git status lists them), so that others can make the same release.'
@@ -73,7 +73,7 @@ export function obstacleTo(found: { changes: string; notes: string | null; versi
   return null
 }
 
-/** What the changelog says of this version, without the heading; null when it says nothing. */
+/** The changelog's section for this version, without its heading; null if there is none. */
 export function findNotes(changelog: string, version: string): string | null {
   const sections = changelog.split(/^## /m).slice(1)
   const [, ...lines] = sections.find((section) => section.split(/[\s,]/)[0] === version)?.split('\n') ?? []
@@ -81,7 +81,7 @@ export function findNotes(changelog: string, version: string): string | null {
   return notes === '' ? null : `${notes}\n`
 }
 
-/** Null: it can be made here. */
+/** Null: it can be built here. */
 export function whyLeftOut(
   { script, tool }: Package,
   here: { readonly scripts: Readonly<Record<string, string>>; hasTool(name: string): boolean },
@@ -91,7 +91,7 @@ export function whyLeftOut(
   return null
 }
 
-/** Null: it is made. The others are made all the same, but a script that asked for it must notice. */
+/** Null: it was built. After a failure the others are still built, but the caller must notice the failure. */
 function make({ script, options = [] }: Package): string | null {
   try {
     run('npm', 'run', script, '--', '--out', OUT, ...options)
@@ -111,7 +111,7 @@ function sumsOf(folder: string): string {
   return lines.join('')
 }
 
-/** What a person does next. */
+/** The next steps for a person. */
 export function publishing(version: string, files: readonly string[]): string {
   const image = files.find((file) => file.endsWith('.tar'))
   const others = files.filter((file) => !file.endsWith('.tgz') && file !== image && file !== NOTES)

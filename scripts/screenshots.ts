@@ -11,7 +11,7 @@ import { ROOT } from './source-tree.ts'
 const IMAGES = join(ROOT, 'docs/images')
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
-// After the colours have changed: the browser needs a moment to paint icons and charts anew.
+// After a change of colours the browser needs a moment to paint icons and charts again.
 const PAINTED_AFTER_MS = 700
 
 interface Shot {
@@ -38,9 +38,9 @@ const SHOTS: readonly Shot[] = [
   { name: 'recipients', path: () => '/settings/recipients' },
   { name: 'retention', path: () => '/settings/retention' },
   { name: 'audit', path: () => '/settings/audit' },
-  // The watchdog has checked by then.
+  // By now the watchdog has checked.
   { name: 'attention', path: () => '/attention' },
-  // Last, when there is something to count; the days are counted only every few minutes.
+  // Last, so that there is something to count; days are counted only every few minutes.
   { name: 'overview', path: () => '?range=1h', isOnPhone: true },
 ]
 

@@ -13,7 +13,7 @@ export function readTree(...patterns: readonly string[]): Tree {
   return new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
 }
 
-/** Files and, where the pattern lets them in, folders. */
+/** Files, and folders if the pattern includes them. */
 export function listPaths(...patterns: readonly string[]): readonly string[] {
   const paths = globSync(patterns, { cwd: ROOT, exclude: NOT_OURS })
   return paths.map((path) => path.replaceAll('\\', '/')).sort()

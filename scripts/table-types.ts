@@ -11,7 +11,7 @@ const IMPORTS = {
   '../../core/watchdog/alarm-kinds.ts': ['AlarmSeverity'],
 }
 
-/** Types that the schema does not tell, by `table.column` or by the name of the column. */
+/** Types that the schema does not show, by `table.column` or by the name of the column. */
 const TYPES: Readonly<Record<string, string>> = {
   account_id: 'AccountId',
   connection_id: 'ConnectionId',
@@ -45,7 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'worker.id': 'WorkerId',
 }
 
-/** Names of keys that the database assigns. */
+/** Keys that the database assigns. */
 const NUMBERED = ['sequence', 'position', 'id']
 const STORED = { TEXT: 'string', INTEGER: 'number', BLOB: 'Buffer' }
 const INSTANT = /(_at|_until|_since)$|^(at|since|until|hour|counted_from)$/

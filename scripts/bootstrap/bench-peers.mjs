@@ -5,11 +5,11 @@ import { installWhatIsMissing } from './debian-packages.mjs'
 import { timed } from './report.mjs'
 
 const DEBIAN = { kannel: 'Kannel', 'redis-server': 'BullMQ' }
-// Of versions that were tried. Not among our own packages: npm cannot install it from every registry.
+// Versions that were tried. They are no dependencies of ours: npm cannot install them from every registry.
 const BULLMQ = ['bullmq@6.7.0', 'ioredis@6.0.0']
 const LIMIT_MS = 180_000
 
-/** Brings what the bench compares with. Never fails: what is missing is left out there, and the results say so. */
+/** Installs what the bench compares with. Never fails: the bench leaves out what is missing, and its results say so. */
 export async function fetchBenchPeers(root) {
   await installWhatIsMissing(DEBIAN, (lost) => `the bench will leave out ${lost}`)
   const folder = join(root, 'node_modules', '.setup', 'bullmq')
@@ -20,7 +20,7 @@ export async function fetchBenchPeers(root) {
 }
 
 function npmInstall(folder) {
-  // Without install scripts: they only build what it can do without, and we have allowed none of theirs.
+  // Without install scripts: they only build optional parts, and we have allowed none of them.
   const flags = ['--prefix', folder, '--no-save', '--no-audit', '--ignore-scripts']
   const npm = process.env.npm_execpath === undefined ? ['npm'] : [process.execPath, process.env.npm_execpath]
   const [program, ...first] = npm

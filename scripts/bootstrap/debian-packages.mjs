@@ -9,7 +9,7 @@ const PACKAGES = {
   'fiu-utils': { for: 'full disks and failing writes', in: ['faults'] },
   libfaketime: { for: 'jumping clocks', in: ['faults', 'harness'] },
   pgbouncer: { for: 'a pool in front of PostgreSQL', in: ['test', 'faults', 'harness'] },
-  // Its own server as well: pg_dump must not be older than the server, and Debian's is older than the one of npm.
+  // This includes a server: pg_dump must not be older than its server, and Debian's is older than the server from npm.
   postgresql: { for: 'backups of PostgreSQL', in: ['e2e', 'faults', 'scale'] },
   'php-cli': { for: 'the example in PHP', in: ['e2e'] },
   'php-curl': { for: 'the example in PHP', in: ['e2e'] },
@@ -25,24 +25,24 @@ const PACKAGES = {
   mmdebstrap: { for: 'the container image and the package for Debian', in: ['packages'] },
   lintian: { for: 'the package for Debian', in: ['packages'] },
   chromium: { for: 'the console in a browser', in: ['test', 'e2e', 'pictures'] },
-  // Without it, emoji in messages are boxes.
+  // Without this font, emoji in messages are boxes.
   'fonts-noto-color-emoji': { for: 'pictures of the console', in: ['pictures'] },
 }
 
-// Debian starts a service as soon as it is installed, and at every boot. Tests and benches start their own, so it gets none.
+// Debian starts a service when it is installed, and at every boot. Tests and benchmarks start their own, so this is prevented.
 const NO_SERVICE = ['pgbouncer', 'redis', 'kannel', 'postgresql', 'nginx', 'haproxy', 'caddy'].flatMap((name) => [
   `/etc/init.d/${name}*`,
   `*/systemd/system/${name}*`,
 ])
 
-// An unreachable mirror must not hold up the tests that need nothing of it.
+// An unreachable mirror must not delay tests that do not need it.
 const TIMEOUTS = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=1', '-o', 'DPkg::Lock::Timeout=60']
 const UPDATE_LIMIT_MS = 60_000
 const INSTALL_LIMIT_MS = 180_000
 
 /**
- * For one tier of tests, or `pictures`. Never fails: what cannot be installed is reported with the reason, and the tests that
- * need it are skipped.
+ * Installs the packages for one tier of tests, or for `pictures`. Never fails: it reports what cannot be installed and why, and
+ * the tests that need it are skipped.
  */
 export function installDebianPackages(tier) {
   const needed = Object.entries(PACKAGES).filter(([, { in: tiers }]) => tiers.includes(tier))
@@ -50,7 +50,9 @@ export function installDebianPackages(tier) {
   return installWhatIsMissing(uses, (lost) => `tests with ${lost} will be reported as skipped`)
 }
 
-/** For each package what it is for; `costs` says what becomes of those things without it. Never fails. */
+/**
+ * Installs the missing ones of these packages, given with their purposes. `costs` says what happens without them. Never fails.
+ */
 export async function installWhatIsMissing(packages, costs) {
   const missing = Object.keys(packages).filter((name) => !isInstalled(name))
   if (missing.length === 0) return
@@ -74,7 +76,7 @@ async function install(names) {
     return `only root can install them: run \`sudo ${byHand}\` once.`
   }
   const isDone = await timed(`installing ${names.join(', ')}`, () => {
-    // The lists of packages are often fresh enough; fetching them takes longer than all the rest.
+    // The package lists are often recent enough, and updating them takes longer than everything else.
     if (aptGet(arguments_, INSTALL_LIMIT_MS)) return true
     aptGet(['update'], UPDATE_LIMIT_MS)
     return aptGet(arguments_, INSTALL_LIMIT_MS)

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** All that a service needs but Node. */
+/** Everything that a service needs except Node. */
 export function distPlan(root) {
   return {
     name: 'dist',

@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { takeLock } from './lock.mjs'
 import { Stop, stopBecauseOf, timed } from './report.mjs'
 
-// The whole build takes some seconds. One that hangs must not hold up a start for ever.
+// The whole build takes some seconds. A build that hangs must not delay a start for ever.
 const LIMIT_MS = 300_000
 const OUTPUT_SHOWN = 2_000
 
 /**
- * Makes folders of built files at the same time, but for those that are there and made from what is there now.
+ * Builds the folders of these plans that are missing or out of date, in parallel.
  *
  * A plan: `name` of its stamp, `title` for people, `dist` and a file that every `dist` has, `sources` (files
  * and folders that it is made from), `command` (of Node; `ASIDE` stands for the folder to write to), and the `npmScript`
@@ -34,17 +34,17 @@ export async function buildWhenStale(root, node, plans) {
   }
 }
 
-// All of them end before the lock is given back.
+// Waits for all of them before the lock is released.
 async function buildAll(root, node, plans) {
   const ended = await Promise.allSettled(plans.map((plan) => build(root, node, plan)))
   const failed = ended.find(({ status }) => status === 'rejected')
   if (failed) throw failed.reason
 }
 
-// Built aside and put in place when it is whole: a service that runs meanwhile goes on showing the old one, and a
-// build cut short leaves nothing behind that could be mistaken for one.
+// Builds in a second folder, and moves it into place when it is complete. A service that runs meanwhile goes on showing the old
+// files, and an interrupted build leaves nothing that could be mistaken for a complete one.
 async function build(root, node, plan) {
-  // Taken first: what changes during the build is not in it.
+  // Taken before the build, so that a change during the build makes the result out of date.
   const fingerprint = fingerprintOf(root, plan)
   const aside = join(root, 'node_modules', '.setup', `${plan.name}-dist`)
   const dist = join(root, plan.dist)
@@ -75,7 +75,7 @@ function stampOf(root, { name }) {
   return join(root, 'node_modules', '.setup', name)
 }
 
-/** Of all that it is made from, and the packages. */
+/** The fingerprint of all sources and packages of a build. */
 function fingerprintOf(root, { sources, dist }) {
   const hash = createHash('sha256')
   const built = join(root, dist)

@@ -19,12 +19,12 @@ import { stopBecauseOf } from './report.mjs'
 
 const CHECK_EVERY_MS = 200
 const SIGN_OF_LIFE_EVERY_MS = 1_000
-// For an owner on another machine, and for a number that the system has meanwhile given to another program: nothing
-// else shows that the owner is gone. Sixty signs may get lost before a healthy owner loses its lock.
+// For an owner on another machine, and for a process id that another program has got meanwhile: nothing else shows that the owner
+// is gone. Sixty signs may be lost before a healthy owner loses its lock.
 const SILENT_FOR_MS = 60_000
 
 /**
- * One installation at a time in this folder. Waits for the owner before us, and sweeps one that has died.
+ * Allows one installation at a time in this folder. Waits for an earlier owner, and removes the lock of a dead one.
  *
  * The lock is a folder that holds one file, named after its owner. It is made aside and renamed into place: renaming
  * fails while a folder with a file in it is there, so two can never both succeed. Sweeping removes the dead owner's
@@ -56,7 +56,7 @@ function hold(folder, owner) {
   const file = join(folder, owner)
   const signs = setInterval(() => giveSign(file), SIGN_OF_LIFE_EVERY_MS)
   return {
-    /** The lock also stands while this process lives: npm goes on when only its parent was killed. */
+    /** The lock also stays while this process lives: npm continues if only its parent was killed. */
     include: (pid) => appendFileSync(file, `${pid}\n`),
     release() {
       clearInterval(signs)
@@ -94,7 +94,7 @@ function ownerOf(folder) {
   }
 }
 
-/** Follows one owner's signs by our own clock: another machine's may differ, and ours may have been set. */
+/** Follows the signs of one owner with our own clock: another machine's may differ, and ours may have been set. */
 function watch(watched, other) {
   const isSilent = watched?.name === other.name && watched.lastSign === other.lastSign
   return { ...other, heardAt: isSilent ? watched.heardAt : performance.now() }
@@ -118,7 +118,7 @@ function isRunning(pid) {
   }
 }
 
-// In a container without an init process, dead processes without a parent are never cleared away.
+// In a container without an init process, dead orphans are never cleared away.
 function isZombie(pid) {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
@@ -127,7 +127,7 @@ function isZombie(pid) {
   }
 }
 
-// Two containers may share the host's name and this folder, but not their process numbers.
+// Two containers may share the host's name and this folder, but not their process ids.
 function machine() {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`
@@ -140,7 +140,7 @@ function giveSign(file) {
   try {
     utimesSync(file, new Date(), new Date())
   } catch {
-    // Swept as dead, for instance after the machine slept for long. The work is nearly done; the next start checks it.
+    // Removed as dead, for example because the machine slept for long. The work is nearly done; the next start checks it.
   }
 }
 

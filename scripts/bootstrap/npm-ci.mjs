@@ -25,20 +25,20 @@ const WHAT_NPM_MEANS = [
   },
 ]
 
-// Less than this after an installation means that the installation took the last of it.
+// Less free room than this after an installation means that the installation has filled the disk.
 const FULL_DISK_BYTES = 1_000_000
 
 /**
- * Installs exactly what package-lock.json names: for a service all but the workspace of the tests, and that beside what is there
- * when the same lock file was installed for a service before. npm's own output is shown only where we cannot explain it.
+ * Installs exactly what package-lock.json names. For a service it leaves out the workspace of the tests; if the same lock file
+ * was installed for a service before, it adds only that. npm's own output is shown only if we cannot explain the failure.
  */
 export async function installFromLock(root, lock, { isForService, isAddedTo }) {
   const { command, args, shell } = npm()
-  // Without dev dependencies (NODE_ENV=production) the tests would find a stamp and no tools.
-  // With them, the same stamp is true for every script.
+  // Without dev dependencies (NODE_ENV=production) the tests would find a stamp and no tools. With them, the same stamp is true
+  // for every script.
   const flags = ['--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund']
   if (isForService) flags.push('--workspaces=false')
-  // `npm ci` would take the packages away under a service that runs.
+  // `npm ci` would remove the packages of a service that is running.
   const verb = isAddedTo ? ['install', '--no-save'] : ['ci']
   // By default npm stays silent for over a minute when the machine is merely offline.
   const timeouts = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
@@ -59,13 +59,13 @@ export async function installFromLock(root, lock, { isForService, isAddedTo }) {
   refuseHalfInstalled(root)
 }
 
-// What differs between systems (the compiler, the linters, Node itself) counts as optional for npm. When such a package
-// cannot be fetched, npm leaves it out; when the disk is full, it leaves empty files; and it reports success each time.
+// npm treats packages that differ between systems (the compiler, the linters, Node itself) as optional. If such a package cannot
+// be fetched, npm leaves it out; if the disk is full, it writes empty files. Each time it reports success.
 function refuseHalfInstalled(root) {
   const { bavail, bsize } = statfsSync(root)
   if (bavail * bsize < FULL_DISK_BYTES) throw stopBecauseOf({ code: 'ENOSPC' }, root)
   const wanted = packagesIn(join(root, 'package-lock.json'))
-  // npm writes this list at the very end, of what it has truly installed.
+  // npm writes this list at the very end, with what it has really installed.
   const installed = packagesIn(join(root, 'node_modules', '.package-lock.json'))
   const users = [wanted[''], ...Object.keys(installed).map((path) => wanted[path])]
   const isUsed = (name) => users.some((user) => user?.optionalDependencies?.[name])
@@ -93,10 +93,10 @@ function isForThisSystem({ os, cpu, libc }) {
   )
 }
 
-// npm itself runs on the Node that it came with: the packaged one is about to be replaced.
+// npm itself runs on the Node that it was installed with, because the packaged one is about to be replaced.
 function npm() {
   const { npm_execpath: cli, npm_node_execpath: node } = process.env
-  // Yarn and pnpm set the same variable to themselves.
+  // Yarn and pnpm set the same variable to their own paths.
   if (cli?.endsWith('npm-cli.js')) return { command: node ?? process.execPath, args: [cli], shell: false }
   return process.platform === 'win32'
     ? { command: 'npm.cmd', args: [], shell: true }

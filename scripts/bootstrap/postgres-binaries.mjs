@@ -5,8 +5,8 @@ import { dirname, join, relative } from 'node:path'
 const INSTEAD = 'set NUNCIO_TEST_POSTGRES_URL to the URL of a superuser on a server of your own.'
 
 /**
- * npm packs no symbolic links, so the packaged PostgreSQL makes those of its libraries in an install script. Where scripts
- * are switched off for all packages, as careful people do, it would not start.
+ * npm packs no symbolic links, so the packaged PostgreSQL creates those of its libraries in an install script. If a careful
+ * person has switched install scripts off, it would not start.
  */
 export function linkPostgresLibraries(root) {
   const folder = packageOf(root)
@@ -18,7 +18,7 @@ export function linkPostgresLibraries(root) {
   }
 }
 
-/** Never fails: the tests that need it do, and all others are worth running. The reader gets one sentence here. */
+/** Never fails: only the tests that need PostgreSQL do, and all others are worth running. Prints one sentence. */
 export function announcePostgresThatCannotRun(root) {
   if (process.env.NUNCIO_TEST_POSTGRES_URL) return
   const obstacle = obstacleTo(join(packageOf(root), 'native', 'bin', 'postgres'))

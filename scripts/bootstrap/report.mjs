@@ -1,7 +1,7 @@
 /** A reason to stop that the reader can act on; printed in one sentence, without a stack trace. */
 export class Stop extends Error {}
 
-/** Prints what is being done and, when it is done, how long it took: one line in all. */
+/** Prints what is being done and then how long it took, in one line. */
 export async function timed(what, step) {
   const startedAt = performance.now()
   process.stderr.write(`setup: ${what} ... `)
@@ -15,7 +15,7 @@ export async function timed(what, step) {
   }
 }
 
-/** Turns a refusal of the file system into a sentence; anything else is returned as it came. */
+/** Turns an error of the file system into a sentence. Returns any other error unchanged. */
 export function stopBecauseOf(error, folder) {
   switch (error.code) {
     case 'EACCES':

@@ -11,7 +11,10 @@ const FLAGS = ['--omit=peer', '--ignore-scripts', '--prefer-offline', '--no-audi
 const LIMIT_MS = 180_000
 const LOST = 'tests with the library of WhatsApp Web'
 
-/** Installs for tests what `nuncio channel install whatsapp-web` installs. A test without it is reported as skipped, but CI fails. */
+/**
+ * Installs for tests what `nuncio channel install whatsapp-web` installs. Without it the tests are reported as skipped, and CI
+ * fails.
+ */
 export async function installWhatsAppWeb(root, tier) {
   const source = join(root, 'extras', 'whatsapp-web')
   if (!TIERS.includes(tier) || !existsSync(source)) return

@@ -1,9 +1,9 @@
 /**
- * Runs in the page that draws: as text, because nothing else here knows what a document is.
+ * Runs in the page that draws. It is text, because Node's types have no `document`.
  *
- * Mermaid's picture leans on a large stylesheet inside it. The computed style of each of its parts is written onto the
- * part itself, and the rest goes: a tenth of the size, and nothing that a strict policy would have to allow. Each line of
- * text gets its width, because a reader may have other fonts than the machine that drew it.
+ * Mermaid's picture depends on a large style sheet inside it. This writes the computed style of each part to the part itself and
+ * removes the rest. The result has a tenth of the size, and nothing that a strict policy would have to allow. Each line of text
+ * gets its width, because a reader may have other fonts than the machine that drew it.
  */
 export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
   mermaid.initialize(theme)
@@ -54,10 +54,10 @@ export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
       const style = getComputedStyle(element)
       for (const [name, usual] of Object.entries(APPEARANCE)) {
         const value = style.getPropertyValue(name)
-        // Words on a line are to be read, not crossed out by it.
+        // Text on a line must be readable, so the line must not show through it.
         if (name === 'opacity' && element.closest('.edgeLabel')) continue
         const belongs = isText ? TEXT.has(name) || name === 'fill' : !TEXT.has(name)
-        // Groups keep nothing, so that only the text around a part of it hands anything down.
+        // Groups keep no style, so only the text around a part can pass styles on to it.
         const handedDown = tag === 'tspan' ? getComputedStyle(element.parentElement).getPropertyValue(name) : usual
         const isNew = value !== handedDown
         if (belongs && isNew && !(name.startsWith('stroke-') && style.stroke === 'none') && !/^0px, 0px/.test(value)) made.setAttribute(name, rgb(value))
@@ -82,7 +82,7 @@ export const PLAIN_SVG = `async ({ source, theme, hash, title }) => {
     return made
   }
   const box = drawn.viewBox.baseVal
-  // Without HTML labels, Mermaid leaves the names of states at the left of their boxes.
+  // Without HTML labels, Mermaid puts the names of states at the left of their boxes.
   drawn.style.maxWidth = 'none'
   drawn.setAttribute('width', box.width)
   for (const node of drawn.querySelectorAll('.statediagram-state')) {

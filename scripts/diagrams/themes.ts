@@ -31,14 +31,14 @@ const COLOURS: Readonly<Record<Scheme, Colours>> = {
   },
 }
 
-/** Mermaid's settings for pictures that stand on our pages. */
+/** Mermaid's settings for the pictures of our pages. */
 export function themeOf(scheme: Scheme): object {
   const { box, border, text, line, page, group, note } = COLOURS[scheme]
   return {
     startOnLoad: false,
     theme: 'base',
     look: 'classic',
-    // Text as text: HTML in a picture is not shown everywhere.
+    // HTML in a picture is not shown everywhere, so text stays text.
     htmlLabels: false,
     flowchart: { htmlLabels: false, padding: 12, wrappingWidth: 220, rankSpacing: 36 },
     state: { htmlLabels: false },

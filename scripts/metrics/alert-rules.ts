@@ -6,7 +6,7 @@ export interface AlertRule {
   /** How long it must last, as Prometheus writes it. */
   readonly lasts: string
   readonly severity: 'page' | 'ticket'
-  /** What is so. */
+  /** What is wrong. */
   readonly summary: string
   /** What to do. */
   readonly next: string

@@ -22,7 +22,7 @@ interface Dashboard {
   }[]
 }
 
-// What Prometheus adds to everything that it reads.
+// Labels that Prometheus adds to everything it reads.
 const LABELS_OF_PROMETHEUS = ['job', 'instance', 'le']
 const NAMES_OF_PROMETHEUS = ['up']
 
@@ -52,11 +52,11 @@ describe('the dashboard', () => {
     assert.deepEqual(missing, [])
   })
 
-  it.each(expressions)('asks only for what there is: %s', (expression) => {
+  it.each(expressions)('queries only existing metrics and labels: %s', (expression) => {
     assert.deepEqual(faultsOf(expression), [])
   })
 
-  it('lays its panels beside and below each other', () => {
+  it('places its panels without overlap', () => {
     const boxes = dashboard.panels.map(({ gridPos }) => gridPos)
     const overlaps = boxes.flatMap((one, at) =>
       boxes
@@ -81,7 +81,7 @@ describe('the dashboard', () => {
     }
   })
 
-  it('lets its reader choose the data source, and is of a form that Grafana 10 reads', () => {
+  it('has a choice of data source, and the format of Grafana 10', () => {
     assert.equal(dashboard.schemaVersion, 39)
     assert.deepEqual(
       dashboard.templating.list.map(({ name }) => name),
@@ -111,7 +111,7 @@ describe('the alerts', () => {
     }
   })
 
-  it.each(ALERT_RULES)('$name asks only for what there is', ({ expression }) => {
+  it.each(ALERT_RULES)('$name queries only existing metrics and labels', ({ expression }) => {
     assert.deepEqual(faultsOf(expression), [])
   })
 })
@@ -130,7 +130,7 @@ describe('the check of expressions', () => {
   })
 })
 
-/** What an expression asks for that there is not. */
+/** The unknown metrics, labels and values in an expression. */
 function faultsOf(expression: string): readonly string[] {
   const names = namesIn(expression)
   const faults = names.filter((name) => !known.has(name)).map((name) => `no metric ${name}`)
@@ -161,7 +161,7 @@ function baseOf(name: string): string {
   return definition?.kind === 'histogram' ? `${name}_bucket` : name
 }
 
-/** Each name under which Prometheus keeps something of ours, with its labels and their values. */
+/** Each name under which Prometheus stores a metric of ours, with its labels and their values. */
 async function knownMetrics(): Promise<ReadonlyMap<string, MetricDefinition['labels']>> {
   const text = await new Metrics({ waiting: () => 0, lanes: () => 0 }).text()
   const defaults = [...text.matchAll(/^# TYPE ((?:nodejs|process)_\w+)/gm)].map(([, name = '']) => [name, {}] as const)

@@ -7,10 +7,10 @@ export interface PanelQuery {
   readonly legend: string
 }
 
-/** Picks the processes that the dashboard's own choice names. */
+/** Selects the processes that are chosen in the dashboard. */
 const CHOSEN = '{job=~"$job", instance=~"$instance"}'
 
-/** What a panel asks Prometheus about one metric. */
+/** The queries of a panel about one metric. */
 export function queriesOf(name: string, definition: MetricDefinition): readonly PanelQuery[] {
   const { kind, together, panel } = definition
   const by = panel.by.length > 0 ? ` by (${panel.by.join(', ')})` : ''
@@ -28,7 +28,7 @@ export function queriesOf(name: string, definition: MetricDefinition): readonly 
   }
 }
 
-/** As Grafana calls it. */
+/** The unit by Grafana's name. */
 export function unitOf({ kind, unit }: MetricDefinition): string {
   if (unit === 'seconds') return 's'
   if (unit === 'bytes') return kind === 'counter' ? 'Bps' : 'bytes'

@@ -26,7 +26,7 @@ function ruleOf({ name, expression, lasts, severity, summary, next }: AlertRule)
   ].join('\n')
 }
 
-/** A string of JSON is one of YAML, too. */
+/** A JSON string is also a YAML string. */
 function quoted(text: string): string {
   return JSON.stringify(text)
 }

@@ -3,7 +3,7 @@ import { REPLIES } from '../../src/contract/reply-table.ts'
 import { documentedRefusals } from '../../src/http/server/refusal-replies.ts'
 import { codeBlock, markdownTable } from './markdown.ts'
 
-// What this page reads of the OpenAPI document, which is made of the very shapes that requests are checked with.
+// The parts of the OpenAPI document that this page uses. The document is generated from the shapes that validate requests.
 interface Schema {
   readonly type?: string | readonly string[]
   readonly const?: unknown
@@ -47,7 +47,7 @@ interface Document {
 }
 
 const JSON_TYPE = 'application/json'
-// A longer one says less to people than the words beside it.
+// A longer pattern explains less than the words beside it.
 const MOST_PATTERN = 40
 const BASE_URL = 'http://127.0.0.1:8080'
 
@@ -146,7 +146,7 @@ function headingOf({ status, code, name }: ReplyLine): string {
   return `${status}, ${code}: \`${name}\``
 }
 
-// One of many, where the document has them all: the one that people meet first.
+// The refusals that people meet first. The document has all of them.
 const TELLING = ['number_malformed', 'event_missing', 'connection_backlog_full', 'commit_unknown']
 
 function exampleOf(responses: Operation['responses'], { status, code }: ReplyLine): unknown {
@@ -159,7 +159,7 @@ function fieldTable(title: string, rows: readonly (readonly string[])[]): string
   return `${title}:\n\n${markdownTable(['Field', 'Required', 'Rule'], rows)}`
 }
 
-/** The fields of a schema with those below them, by their path. */
+/** The fields of a schema, including nested ones, by their path. */
 function fieldsOf(schemas: Document['components']['schemas'], name: string, before = ''): string[][] {
   return propertiesOf(schemas, schemas[name], before)
 }

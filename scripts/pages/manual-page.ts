@@ -64,7 +64,7 @@ function quoted(text: string): string {
   return escaped(text).replaceAll('"', '\\(dq')
 }
 
-/** A dot or an apostrophe at the start of a line would make it a request. */
+/** At the start of a line a dot or an apostrophe would begin a request. */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

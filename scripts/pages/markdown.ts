@@ -1,4 +1,4 @@
-/** A table; what would break it is escaped. */
+/** A table. Characters that would break it are escaped. */
 export function markdownTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [columns, columns.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')

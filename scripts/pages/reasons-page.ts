@@ -20,7 +20,7 @@ ${markdownTable(['Code', 'In lists', 'Means', 'What to do', 'At the command line
 `
 }
 
-/** What the sentence of that cause can name, without the facts of other causes, which would hide it. */
+/** Example facts for the sentence of this cause, without facts of other causes, which would hide it. */
 function examplesFor({ causes = [] }: ReasonRow, fact: FactName | undefined): SentenceFacts {
   if (fact === undefined) return {}
   const others = new Set<string>(['words', ...causes.flatMap(({ when }) => when.fact ?? [])])

@@ -28,7 +28,7 @@ ${markdownTable(
 `
 }
 
-/** Whatever has no reply of its own would leave as a fault. */
+/** Whether HTTP has a reply for the code. A code without one would be sent as a fault. */
 function leavesByHttp(code: RefusalCode): boolean {
   return code === 'internal_error' || replyOf(code).kind !== 'internal_error'
 }

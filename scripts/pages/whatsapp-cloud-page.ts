@@ -14,7 +14,7 @@ const NOTES = {
   audio: 'no caption, no name',
 } as const
 
-/** The text of the manual of the channel: written by hand, but for its table of media. */
+/** The text of the channel's manual: written by hand, except for its table of media. */
 export function makeWhatsAppCloudPage(): string {
   const rows = (['image', 'document', 'video', 'audio'] as const).map((type) => [
     type,

@@ -2,8 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { LONGEST } from './test-projects.ts'
 
 /**
- * Starts the longest files first, so that no worker runs one of them alone in the end. A fresh clone knows no times, and
- * the runner then goes by the size of a file, which says nothing of one that only calls a suite.
+ * Starts the longest files first, so that no worker runs one of them alone at the end. A fresh clone has no times yet. Then the
+ * runner uses the size of a file, which says nothing about a file that only calls a suite.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,7 +1,7 @@
-// Runs npm scripts one after another, and ends with one summary: `run-commands.mjs test check "test:faults --quick"`. All run
-// even if one fails, so that one run shows all that is wrong. With `--no-skips` as the first argument, a skipped test counts as
-// failed: where everything can be installed, nothing may be left out unseen. Plain JavaScript: it also speaks when nothing could
-// be installed.
+// Runs npm scripts one after another, and prints one summary at the end: `run-commands.mjs test check "test:faults --quick"`. All
+// of them run even if one fails, so that one run shows every failure. With `--no-skips` as the first argument a skipped test
+// counts as failed: where everything can be installed, nothing may be left out. Plain JavaScript: it also works when nothing
+// could be installed.
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,7 @@ function run(command) {
   return { command, status, durationMs: performance.now() - from, report: reportOf(command, tier, status) }
 }
 
-/** A command can fail without a failed test: it could not start, or it is a check. That counts as one failure. */
+/** A command can fail without a failed test, because it could not start or is a check. That counts as one failure. */
 function reportOf(command, tier, status) {
   const report = readReport(tier) ?? { tier, durationMs: 0, files: [], failures: [] }
   if (status === 0 || report.failures.length > 0) return report

@@ -27,7 +27,7 @@ describe('running several commands', () => {
     assert.equal(lines.at(-1), '7 passed, 0 failed')
   })
 
-  it('goes on after a failure, and counts a command that failed without a failed test', () => {
+  it('continues after a failure, and counts a command that failed without a failed test', () => {
     const { status, lines } = run({ test: 'exit 3', check: 'exit 1', 'test:e2e': `touch ran; ${leave('e2e', 5)}` })
 
     assert.equal(status, 1)
@@ -44,7 +44,7 @@ describe('running several commands', () => {
     assert.deepEqual([status, lines.at(-1)], [1, '0 passed, 1 failed'])
   })
 
-  it('counts what was skipped as failed where nothing may be skipped', () => {
+  it('counts skipped tests as failed if none may be skipped', () => {
     const scripts = { test: leave('test', 2, ['a power cut (mkfs.xfs is missing)']) }
 
     const lenient = run(scripts)
@@ -67,7 +67,7 @@ describe('running several commands', () => {
   }
 })
 
-/** A command that leaves a report as a tier does. */
+/** A command that writes a report as a tier does. */
 function leave(tier: string, passed: number, skipped: readonly string[] = []): string {
   return `echo '${report(tier, passed, skipped)}' > node_modules/.setup/tests/${tier}.json`
 }

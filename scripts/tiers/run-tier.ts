@@ -6,8 +6,8 @@ import { isTier, TIERS } from './test-projects.ts'
 import { reportPath } from './tier-report.mjs'
 
 /**
- * `run-tier.ts TIER [--quick] [arguments of vitest]`. `--quick` is for the faults: as many rounds as each test needs to be
- * able to fail.
+ * `run-tier.ts TIER [--quick] [arguments of vitest]`. `--quick` is for the faults: it runs as many rounds as each test needs to
+ * be able to fail.
  */
 const [tier = '', ...given] = process.argv.slice(2)
 if (!isTier(tier)) {
@@ -20,7 +20,7 @@ if (isQuick && tier !== 'faults') {
   process.exit(2)
 }
 
-// The report of an earlier run must not be counted as this one's.
+// The report of an earlier run must not count for this one.
 rmSync(reportPath(tier), { force: true })
 const { status } = spawnSync(
   process.execPath,
@@ -35,7 +35,7 @@ const { status } = spawnSync(
     stdio: 'inherit',
     env: {
       ...process.env,
-      // Each thread of WhatsApp Web loads its library anew, and most of that is compiling.
+      // Each thread of WhatsApp Web loads its library again, and most of that time is compiling.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/compiled'),
       NUNCIO_TEST_TIER: tier,
       ...(isQuick ? { FAULT_QUICK: 'yes' } : {}),

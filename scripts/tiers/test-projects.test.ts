@@ -16,7 +16,7 @@ describe('the tiers of tests', () => {
     assert.deepEqual(new Set(PROJECTS.map(({ name }) => name)), run)
   })
 
-  it('run as many files at once in each of their projects, as Vitest demands', () => {
+  it('run as many files at once in each of their projects, as Vitest requires', () => {
     const workers = Object.values(TIERS).map(
       (names) =>
         new Set(PROJECTS.filter(({ name }) => names.includes(name as never)).map((project) => project.workers)),
@@ -28,7 +28,7 @@ describe('the tiers of tests', () => {
     )
   })
 
-  it('start first only files that there are', () => {
+  it('start only existing files first', () => {
     const files = new Set(listPaths('**/*.test.{ts,tsx}'))
 
     assert.deepEqual(

@@ -7,13 +7,13 @@ export interface TestProject {
   /** A file belongs to the first project that names it. */
   readonly files: readonly string[]
   readonly workers: number
-  /** Whether each file gets a process of its own. Without, what many files import is loaded once for each worker. */
+  /** Whether each file gets its own process. If not, each worker loads shared imports once. */
   readonly isIsolated: boolean
-  /** Its temporary files lie in memory, where there is room. Left out where disks are what is tested. */
+  /** Whether temporary files are in memory, if there is room. Left out where disks are tested. */
   readonly isInMemory?: boolean
 }
 
-// One more than there are cores: most tests wait for sockets, disks and processes that start.
+// One more than there are cores: most tests wait for sockets, disks and starting processes.
 const MANY = availableParallelism() + 1
 
 export const PROJECTS: readonly TestProject[] = [
@@ -44,13 +44,13 @@ export const PROJECTS: readonly TestProject[] = [
     isIsolated: false,
     isInMemory: true,
   },
-  // Power cuts, full disks, kills. They wait more than half of their time for leases to run out, so one more goes on meanwhile.
+  // Power cuts, full disks, kills. More than half of their time they wait for leases to expire, so one more runs meanwhile.
   { name: 'faults', files: ['test/faults/**'], workers: MANY + 1, isIsolated: true },
-  // Browsers and services start and wait: one more keeps both cores busy.
+  // Browsers and services take time to start, so one more keeps the cores busy.
   { name: 'e2e', files: ['test/**'], workers: MANY + 1, isIsolated: false, isInMemory: true },
 ]
 
-/** Files that take more than half a minute though they are short. They start first. */
+/** Files that take more than half a minute although they are short. They start first. */
 export const LONGEST: readonly string[] = [
   'test/conformance/postgres.test.ts',
   'test/promises/kill-nine-postgres.test.ts',
@@ -72,7 +72,7 @@ export const LONGEST: readonly string[] = [
   'test/faults/simulation.test.ts',
 ]
 
-/** The projects of each tier. Those of one tier run at once. */
+/** The projects of each tier. Those of one tier run in parallel. */
 export const TIERS = {
   test: ['test'],
   e2e: ['e2e', 'deploy'],
@@ -88,7 +88,7 @@ export function isTier(name: string): name is Tier {
   return Object.hasOwn(TIERS, name)
 }
 
-/** The name of the project that a file belongs to, by its path from the root; null: none. */
+/** The name of the project that a file belongs to, by its path from the root; null if there is none. */
 export function projectOf(file: string): string | null {
   return PROJECTS.find(({ files }) => files.some((glob) => matchesGlob(file, glob)))?.name ?? null
 }

@@ -37,7 +37,7 @@ export function summaryLines(reports) {
     ...reports.flatMap((report) => report.failures).flatMap(failureLines),
     ...files.flatMap(({ file, skipped }) => skipped.map((test) => `SKIPPED ${file} > ${test}`)),
     ...slowestLines(files),
-    // A check runs no tests.
+    // A check has no test files.
     ...reports.filter((report) => report.files.length > 0).map(tierLine),
     sumLine(reports),
   ]
@@ -50,7 +50,7 @@ function failureLines({ file, test, text }) {
 }
 
 /**
- * Enough to see what was wrong, and the first place in the code.
+ * The start of an error: enough to see what is wrong, and the first place in our code.
  * @param {string} text
  */
 function firstLines(text) {

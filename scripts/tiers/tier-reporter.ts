@@ -4,10 +4,10 @@ import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/nod
 import { ROOT } from '../source-tree.ts'
 import { type FailedTest, reportPath, summaryLines, type TierReport } from './tier-report.mjs'
 
-/** Set by `run-tier.ts`; absent when the runner is started by hand. */
+/** Set by `run-tier.ts`. Absent if the runner was started by hand. */
 const TIER_VARIABLE = 'NUNCIO_TEST_TIER'
 
-/** Prints the summary of a tier at its end, and keeps it for the sum over several tiers. */
+/** Prints the summary of a tier at its end, and stores it for the sum over several tiers. */
 export class TierReporter implements Reporter {
   readonly #startedAt = performance.now()
 
@@ -56,7 +56,7 @@ function failuresOf(module: TestModule): FailedTest[] {
     return errors.length > 0 ? [failure(file, suite.fullName, textOf(errors))] : []
   })
   const own = module.errors()
-  // A file that cannot be loaded has no tests to fail.
+  // A file that cannot be loaded has no failed test.
   return [...(own.length > 0 ? [failure(file, 'the file itself', textOf(own))] : []), ...suites, ...tests]
 }
 
@@ -70,7 +70,7 @@ function textOf(errors: readonly SerializedError[]): string {
     .join('\n')
 }
 
-/** With the reason, where the test gave one instead of saying it in its name. */
+/** The name of a skipped test, with the reason if the name does not contain it. */
 function skippedName(test: TestCase): string {
   const result = test.result()
   const note = result.state === 'skipped' ? result.note : undefined
