@@ -21,7 +21,7 @@ async function runBench(...options: readonly string[]): Promise<{ code: number |
   return { code, output }
 }
 
-// Says nothing about speed: a figure that is missed here is no failure.
+// Proves nothing about speed: a missed figure is no failure here.
 describe('the bench', () => {
   it.each([
     {
@@ -68,14 +68,14 @@ describe('the bench', () => {
     },
   )
 
-  it('says how it is used when it is given an unknown part', async () => {
+  it('prints its usage for an unknown part', async () => {
     const { code } = await runBench('--only', 'everything')
 
     expect(code).toBe(2)
   })
 })
 
-describe('what `--only` leaves', () => {
+describe('what `--only` selects', () => {
   const namesLeft = (...only: readonly string[]) =>
     PARTS.flatMap((part) =>
       (part.engines ?? [null])
@@ -83,11 +83,11 @@ describe('what `--only` leaves', () => {
         .map((engine) => `${part.name} ${engine ?? ''}`.trim()),
     )
 
-  it('is everything when nothing is named', () => {
+  it('is everything if nothing is named', () => {
     expect(namesLeft()).toEqual(expect.arrayContaining(['accepts sqlite', 'accepts postgres', 'peers']))
   })
 
-  it('is what is named: a part on all its engines, an engine with all its parts, or one of each', () => {
+  it('is a part on all its engines, an engine with all its parts, or one of each', () => {
     expect(namesLeft('dispatch')).toEqual(['dispatch sqlite', 'dispatch postgres'])
     expect(namesLeft('sqlite')).toContain('media sqlite')
     expect(namesLeft('sqlite').filter((name) => !name.endsWith('sqlite'))).toEqual([])
@@ -97,7 +97,7 @@ describe('what `--only` leaves', () => {
 })
 
 describe('the tables', () => {
-  it('show the engines side by side, and apart from them what belongs to neither', () => {
+  it('show the engines side by side, and separately the figures of neither', () => {
     const common = { part: 'x', unit: '/s', rounds: [], note: '' }
     const tables = tablesOf({
       figures: [
@@ -121,7 +121,7 @@ describe('the tables', () => {
     ])
   })
 
-  it('say of a job that came too early, or twice, that it was out of order', () => {
+  it('report a job that came too early or twice as out of order', () => {
     const watch = new OrderWatch()
 
     for (const place of [0, 1, 3, 2, 2]) watch.note(1, place)
@@ -132,7 +132,7 @@ describe('the tables', () => {
 })
 
 describe('what the bench computes', () => {
-  it('takes percentiles from a histogram and from a list alike', () => {
+  it('computes the same percentiles from a histogram and from a list', () => {
     const times = Array.from({ length: 100 }, (_, place) => place + 0.5)
     const histogram = new LatencyHistogram()
     for (const time of times) histogram.add(time)
@@ -142,7 +142,7 @@ describe('what the bench computes', () => {
     expect(percentile([4, 1, 2, 3], 0.5)).toBe(2.5)
   })
 
-  it('knows which way a figure is to go', () => {
+  it('knows whether a figure should be high or low', () => {
     const figure: Figure = { part: 'x', name: 'x', value: 5, unit: '', reach: { atMost: 5 }, rounds: [], note: '' }
 
     expect(isReached(figure)).toBe(true)

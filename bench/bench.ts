@@ -16,22 +16,22 @@ import type { InstantCalls } from './serve-instantly.ts'
 import { BENCH_ENVIRONMENT } from './settings-for.ts'
 
 interface BenchOptions {
-  /** How long each turn counts. */
+  /** How many seconds each turn counts. */
   readonly seconds: number
-  /** How often each thing is measured, in turns with the others. */
+  /** How often each figure is measured, in turns with the others. */
   readonly rounds: number
-  /** Small numbers of everything: shows that the bench runs, says nothing about speed. */
+  /** Small numbers everywhere: shows that the bench runs, and says nothing about speed. */
   readonly isQuick: boolean
-  /** How many rows the part about many rows makes. */
+  /** How many rows the part about many rows creates. */
   readonly rows: 'small' | 'full'
   readonly print: (line: string) => void
 }
 
-/** Which caller sends as which sender, and to which server. */
+/** The callers, their senders, and the server that they send to. */
 export type LoadSide = Pick<LoadJob, 'port' | 'token' | 'numbers'> & { readonly pid: number }
 type WantedLoad = LoadSide & Pick<LoadJob, 'sockets'> & Partial<LoadJob>
 
-/** A server that takes requests. */
+/** A server that accepts requests. */
 export interface Target {
   readonly port: number
   readonly pid: number
@@ -41,7 +41,7 @@ export function loadOf({ token, numbers }: MadeData, { port, pid }: Target): Loa
   return { port, pid, token, numbers }
 }
 
-/** What the running service says of itself. */
+/** A metric of the running service. */
 export async function readGauge(port: number, name: 'nuncio_messages_waiting' | 'nuncio_lanes_held'): Promise<number> {
   const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
   const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(await reply.text())
@@ -61,7 +61,7 @@ export interface Instant extends Target {
 const SENT_WITHIN_MS = 60_000
 const MEMORY_FILE_SYSTEMS = [0x01021994, 0x858458f6]
 
-/** What all parts share: the folder on the disk, the load generator, the reference, and every process that was started. */
+/** Shared by all parts: the folder on the disk, the load generator, the reference, and every process that was started. */
 export class Bench {
   readonly options: BenchOptions
   readonly folder: string
@@ -85,8 +85,8 @@ export class Bench {
   }
 
   /**
-   * Puts load on a server from the one generator; as much as it takes, unless a rate is given. What it cost the server
-   * hardly depends on who else uses the machine, while the rate does.
+   * Puts load on a server from the one generator: as much as the server accepts, unless a rate is given. The cost for the server
+   * hardly depends on other users of the machine; the rate does.
    */
   async load({ pid, ...job }: WantedLoad): Promise<LoadResult & { readonly serverCpuUs: number }> {
     this.#generator ??= this.keep(new Child<LoadCalls>('./load-generator.ts'))
@@ -102,7 +102,7 @@ export class Bench {
     return { ...result, serverCpuUs: ((cpuSecondsOfFamily(pid) - cpuBefore) / result.allReplies) * 1e6 }
   }
 
-  /** The bare route. */
+  /** The server with the bare route. */
   reference(): Promise<Target> {
     this.#reference ??= this.#startReference()
     return this.#reference
@@ -120,33 +120,33 @@ export class Bench {
     return path
   }
 
-  /** The server of everything that is measured on PostgreSQL. */
+  /** The server for everything that is measured on PostgreSQL. */
   postgres(): Promise<PostgresForBench> {
     // Not in our own folder, which no other user may enter.
     this.#postgres ??= PostgresForBench.open(diskFolder())
     return this.#postgres
   }
 
-  /** Null as long as nothing was measured on it. */
+  /** Null if nothing was measured on it. */
   async postgresFacts(): Promise<string | null> {
     return (await this.#postgres)?.facts ?? null
   }
 
-  /** A fresh database with an account, its connections and a token. */
+  /** Creates a database with an account, its connections and a token. */
   async data(wanted: WantedData): Promise<MadeData> {
     const databaseUrl = wanted.engine === 'postgres' ? await (await this.postgres()).createDatabase() : null
     return makeData(wanted, { dataDir: this.newFolder(), databaseUrl })
   }
 
-  /** How many messages wait; `port` is that of a service that is running on them. */
+  /** How many messages wait. `port` is that of a running service on this database. */
   async countWaiting({ engine, database }: MadeData, port: number): Promise<number> {
     if (engine === 'sqlite') return readGauge(port, 'nuncio_messages_waiting')
-    // The service itself polls only now and then.
+    // The service itself polls this only rarely.
     const [row] = await ask<{ waiting: string }>(database, 'select count(*) as waiting from queued')
     return Number(row?.waiting)
   }
 
-  /** The real service, as an operator starts it, but not started yet. */
+  /** The real service, as an operator starts it. It is not started yet. */
   async service(data: MadeData, more: ServiceOptions = {}): Promise<NuncioProcess> {
     const port = await findFreePort()
     const workDir = this.newFolder()
@@ -155,14 +155,14 @@ export class Bench {
     return this.keep(new NuncioProcess({ dataDir: data.dataDir, port, workDir, environment, serveArguments }))
   }
 
-  /** The service on the instant channel, running. */
+  /** Starts the service with the instant channel. */
   async instant(data: MadeData, more: Readonly<Record<string, string>> = {}): Promise<Instant> {
     const child = this.keep(new Child<InstantCalls>('./serve-instantly.ts', { flags: ['--expose-gc'] }))
     const environment = { ...data.environment, ...more }
     return { child, pid: child.pid, port: await child.ask('start', { dataDir: data.dataDir, environment }) }
   }
 
-  /** Until it has sent so many. The first may take a while after a start. */
+  /** Waits until it has sent this many messages. The first may take a while after a start. */
   async hasSent({ child }: Instant, wanted: number): Promise<void> {
     const endMs = performance.now() + SENT_WITHIN_MS
     for (;;) {
@@ -183,7 +183,7 @@ export class Bench {
     await started.stop()
   }
 
-  /** Makes room: a part's databases may take gigabytes. */
+  /** Removes the data: the databases of one part may take gigabytes. */
   async forget({ engine, dataDir, database }: MadeData): Promise<void> {
     if (engine === 'postgres') await (await this.postgres()).dropDatabase(database)
     rmSync(dataDir, { recursive: true, force: true })
@@ -191,13 +191,13 @@ export class Bench {
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#running].map((started) => this.end(started)))
-    // What did not start has said so already.
+    // A server that did not start has already reported that.
     await this.#postgres?.then((server) => server.stop()).catch(() => {})
     rmSync(this.folder, { recursive: true, force: true })
   }
 }
 
-/** A commit that only reaches memory says nothing about a durable one. */
+/** The folder must be on a disk: a commit that only reaches memory says nothing about a durable one. */
 function diskFolder(): string {
   if (!MEMORY_FILE_SYSTEMS.includes(statfsSync(tmpdir()).type)) return tmpdir()
   return fileURLToPath(new URL('../node_modules/', import.meta.url))

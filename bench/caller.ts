@@ -5,12 +5,12 @@ const RECEIVE_BYTES = 16_384
 
 interface CallerParts {
   readonly port: number
-  /** Called when a reply has come completely. `begunMs` is what `send` was given. */
+  /** Called when a reply is complete. `begunMs` is the value given to `send`. */
   readonly onReply: (caller: Caller, begunMs: number, status: number) => void
   readonly onBroken: (error: Error) => void
 }
 
-/** One keep-alive connection that has at most one request under way. Does as little as it can for each. */
+/** One keep-alive connection with at most one request under way. It does as little work as possible for each request. */
 export class Caller {
   readonly #socket: Socket
   readonly #parts: CallerParts
@@ -54,7 +54,7 @@ export class Caller {
     this.#socket.write(request)
   }
 
-  /** The `x-message-id` of the last reply, once `noteIds` was called. */
+  /** The `x-message-id` of the last reply, after `noteIds` was called. */
   get messageId(): string | null {
     return this.#messageId
   }
@@ -75,7 +75,7 @@ export class Caller {
     const head = headEnd === -1 ? null : whole.toString('latin1', 0, headEnd)
     const bodyLength = head === null ? 0 : lengthIn(head)
     if (head === null || whole.length < headEnd + HEADER_END.length + bodyLength) {
-      // The bytes lie in a buffer that the next read overwrites.
+      // The next read overwrites the buffer of these bytes.
       this.#received = Buffer.from(whole)
       return
     }
@@ -85,7 +85,7 @@ export class Caller {
   }
 }
 
-/** Tries the two spellings that our two servers write first, and only then any other. */
+/** Tries the two spellings of our two servers first, and only then any other. */
 function lengthIn(head: string): number {
   let at = head.indexOf('\ncontent-length: ')
   if (at === -1) at = head.toLowerCase().indexOf('\ncontent-length: ')

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What a process of the bench can be asked, by name. */
+/** The calls that a process of the bench answers, by name. */
 export type Calls = Readonly<Record<string, (input: never) => unknown>>
 
 type Input<Call> = Call extends (input: infer Given) => unknown ? Given : never
@@ -26,7 +26,7 @@ interface Waiting {
 
 const ENDS_WITHIN_MS = 30_000
 
-/** Answers the questions of the process that forked this one, and ends when that process goes away. */
+/** Answers the calls of the process that forked this one, and exits when that process ends. */
 export function answerParent(calls: Calls): void {
   process.on('message', ({ id, name, input }: Question) => {
     const call = calls[name] as ((input: unknown) => unknown) | undefined
@@ -37,18 +37,18 @@ export function answerParent(calls: Calls): void {
         (error: unknown) => process.send?.({ id, error: error instanceof Error ? (error.stack ?? '') : String(error) }),
       )
   })
-  // Whatever becomes of the bench, nothing of it goes on.
+  // When the bench ends in any way, its processes end too.
   process.on('disconnect', () => process.exit(1))
 }
 
-/** A process of the bench's own that can be asked things. */
+/** A process of the bench that can be called. */
 export class Child<Known extends Calls> {
   readonly #process: ChildProcess
   readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
   #asked = 0
 
-  /** `file` beside this one; `flags` are Node's. */
+  /** `file` is beside this one; `flags` are Node's. */
   constructor(
     file: string,
     { flags = [], environment = {} }: { flags?: readonly string[]; environment?: object } = {},
@@ -87,7 +87,7 @@ export class Child<Known extends Calls> {
     })
   }
 
-  /** Harmless twice. */
+  /** Stopping twice is harmless. */
   async stop(): Promise<void> {
     this.#process.kill('SIGTERM')
     const force = setTimeout(() => this.#process.kill('SIGKILL'), ENDS_WITHIN_MS)

@@ -2,13 +2,13 @@ import { NuncioCli } from '../test/support/black-box/nuncio-cli.ts'
 import type { MadeData } from './made-data.ts'
 
 const PASSWORD = 'seven herons over a frozen harbour'
-// What the pages ask for that people leave open, each time that something has changed.
+// The pages that people leave open. Each is reloaded after every change.
 const PAGES = ['overview?range=24h', 'log', 'connections']
 
-/** People who have the console open: one tab for each page, each reloading as soon as it is notified of a change. */
+/** People with the console open: one tab for each page. Each reloads as soon as it is notified of a change. */
 export class ConsoleWatcher {
   readonly #base: string
-  /** Signs requests of this person. */
+  /** The cookie that signs requests in as this person. */
   readonly cookie: string
   readonly #over = new AbortController()
   #watching: Promise<unknown> = Promise.resolve()
@@ -20,7 +20,7 @@ export class ConsoleWatcher {
     this.cookie = cookie
   }
 
-  /** Makes a person who may read, and signs them in at a service that is running. */
+  /** Adds a person with read rights, and signs them in to a running service. */
   static async signIn(data: MadeData, workDir: string, port: number): Promise<ConsoleWatcher> {
     const { dataDir, environment } = data
     const email = `watcher-${Date.now()}@example.org`
@@ -42,7 +42,7 @@ export class ConsoleWatcher {
     this.#watching = Promise.all(PAGES.map((page) => this.#watch(page)))
   }
 
-  /** Rejects when a page could not be read. */
+  /** Rejects if a page could not be read. */
   async close(): Promise<void> {
     this.#over.abort()
     await this.#watching

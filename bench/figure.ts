@@ -1,24 +1,24 @@
 import type { EngineName } from './engine.ts'
 
-/** The figure that must be reached. */
+/** The value that the figure must reach. */
 export type Reach = { readonly atLeast: number } | { readonly atMost: number }
 
-/** One thing that was measured. */
+/** One measured figure. */
 export interface Figure {
-  /** The option `--only` takes. */
+  /** The name for the option `--only`. */
   readonly part: string
   readonly name: string
-  /** The median of `rounds`, or a figure made of such medians. */
+  /** The median of `rounds`, or a value computed from such medians. */
   readonly value: number
   readonly unit: string
-  /** Null where nothing is asked for. */
+  /** Null if there is no requirement. */
   readonly reach: Reach | null
   readonly rounds: readonly number[]
   /** What a reader needs to understand it. */
   readonly note: string
 }
 
-/** Null: it says nothing of one engine alone. */
+/** Null: the figure is not about one engine. */
 export type PlacedFigure = Figure & { readonly engine: EngineName | null }
 
 export function isReached({ value, reach }: Figure): boolean | null {
@@ -26,7 +26,7 @@ export function isReached({ value, reach }: Figure): boolean | null {
   return 'atLeast' in reach ? value >= reach.atLeast : value <= reach.atMost
 }
 
-/** Four figures that matter, and thousands parted. */
+/** Four significant digits, with separated thousands. */
 export function formatNumber(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en')
   return String(Number(value.toPrecision(3)))

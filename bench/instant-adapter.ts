@@ -16,7 +16,7 @@ let taken = 0
 let hanging = 0
 let onAttempt: (() => void) | null = null
 
-/** An adapter that keeps nothing on a disk, so that only Nuncio's side and the signatures are measured. */
+/** Stores nothing on a disk, so that only Nuncio's side and the signatures are measured. */
 function answer(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -53,13 +53,13 @@ const calls = {
     await new Promise<void>((resolve) => listening.listen(port, '127.0.0.1', resolve))
     return (listening.address() as AddressInfo).port
   },
-  /** As a process that ends: open calls get no answer. */
+  /** Closes like a process that ends: open calls get no answer. */
   async close() {
     const closing = server
     closing?.closeAllConnections()
     await new Promise<void>((resolve) => (closing ? closing.close(() => resolve()) : resolve()))
   },
-  /** Listens again. Returns after how many milliseconds the first attempt came. */
+  /** Listens again. Returns how many milliseconds later the first attempt came. */
   async reopen(given: { readonly port: number }) {
     const { promise, resolve } = Promise.withResolvers<void>()
     onAttempt = resolve

@@ -2,11 +2,11 @@ import { MESSAGE_TYPES } from '../src/core/message/message.ts'
 import type { Channel, Failure, Handover, Outcome } from '../src/core/ports/channel.ts'
 
 const INSTANT = 'instant'
-/** It cannot be reached. */
+/** A recipient that cannot be reached. */
 export const BUSY_RECIPIENT = '15550109999'
 const BUSY: Failure = { class: 'transient', code: 'busy', words: null, suspectsNetwork: false, retryAfterMs: null }
 
-/** A network that takes everything at once, so that only the service's own work is measured. */
+/** A network that accepts everything at once, so that only the service's own work is measured. */
 export class InstantChannel implements Channel {
   readonly name = INSTANT
   readonly capabilities: Channel['capabilities'] = {

@@ -5,7 +5,7 @@ import { Caller } from './caller.ts'
 import { answerParent } from './child.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
 
-/** Where and as what it calls back. */
+/** Where callbacks go, and the secret that signs them. */
 interface CallbackTarget {
   readonly port: number
   readonly path: string
@@ -22,7 +22,7 @@ export interface CallbackFigures {
 }
 
 const KINDS = ['sent', 'delivered', 'read']
-// As many as may be under way at once; the time of one that finds none free runs on.
+// The most callbacks under way at once. If none is free, the time of the next one already counts.
 const SOCKETS = 64
 
 let target: CallbackTarget | null = null
@@ -32,7 +32,7 @@ const latency = new LatencyHistogram()
 let refused = 0
 let taken = 0
 
-/** A network that takes every message at once, and reports three times of each as soon as it has answered. */
+/** A network that accepts every message at once, and sends three reports about it as soon as it has answered. */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -92,14 +92,14 @@ const calls = {
         idle.push(caller)
         sendDue()
       },
-      // The service ends connections that were idle for a while, between two rounds: each round opens its own.
+      // The service closes connections that are idle between two rounds. Each round opens its own.
       onBroken: () => {},
     }
     for (const caller of idle.splice(0)) caller.close()
     idle.push(...(await Promise.all(Array.from({ length: SOCKETS }, () => Caller.open(parts)))))
     target = given
   },
-  /** What was called back since the last time that this was asked. */
+  /** The figures of callbacks since the last call of this function. */
   takeFigures(): CallbackFigures {
     const figures = {
       replies: latency.total,

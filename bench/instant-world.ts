@@ -12,7 +12,7 @@ interface TracedMessage {
   readonly calledMs: number
 }
 
-/** The service as it is, with one channel more. */
+/** The real service with one more channel. */
 export class InstantWorld {
   readonly #channel: InstantChannel
   readonly #nuncio: Application
@@ -51,12 +51,12 @@ export class InstantWorld {
     return this.#channel.sent
   }
 
-  /** Notes from now on when each message was committed and when it was handed over. */
+  /** From now on records when each message was committed and when it was handed over. */
   trace(): void {
     const intake = this.#intake
     if (this.#isTracing || !intake) return
     this.#isTracing = true
-    // The service does not report this moment, and should not have to for a bench.
+    // The service does not report this time, and should not have to for a bench.
     const accept = intake.accept.bind(intake)
     intake.accept = async (candidate) => {
       const result = await accept(candidate)

@@ -1,7 +1,7 @@
 const STEP_MS = 0.01
 const LONGEST_MS = 5_000
 
-/** Counts times in steps of 10 µs: cheap enough to run beside what it measures, and exact enough for any percentile. */
+/** Counts times in steps of 10 µs: cheap enough to run during a measurement, and exact enough for any percentile. */
 export class LatencyHistogram {
   readonly #counts = new Uint32Array(LONGEST_MS / STEP_MS + 1)
   #total = 0
@@ -28,7 +28,7 @@ export class LatencyHistogram {
     return this.#longestMs
   }
 
-  /** `share` in [0, 1]; 0 when nothing was counted. */
+  /** `share` is in [0, 1]. Returns 0 if nothing was counted. */
   percentileMs(share: number): number {
     const wanted = Math.ceil(this.#total * share)
     let seen = 0

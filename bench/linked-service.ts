@@ -16,13 +16,13 @@ import type { MadeData } from './made-data.ts'
 import { settingsFor } from './settings-for.ts'
 import type { SimulatorCalls } from './simulated-whatsapp.ts'
 
-// As many as a process links at once.
+// The most numbers that a process links at once.
 const LINKED_AT_ONCE = 3
 const ASKED_EVERY_MS = 50
 const READY_WITHIN_MS = 300_000
 const SETTINGS = JSON.stringify({ newRecipientsPerDay: null })
 
-/** The real service on SQLite beside the simulated WhatsApp, whose numbers are linked by a request as a page makes it. */
+/** The real service on SQLite with the simulated WhatsApp. Its numbers are linked by requests, as from a page. */
 export class LinkedService {
   readonly data: MadeData
   readonly process: NuncioProcess
@@ -34,7 +34,7 @@ export class LinkedService {
     this.simulator = parts.simulator
   }
 
-  /** `others`: how many connections stay with the sandbox. They are the last ones. */
+  /** `others`: how many connections, the last ones, stay with the sandbox. */
   static async open(bench: Bench, numbers: number, others: number): Promise<LinkedService> {
     const simulator = bench.keep(new Child<SimulatorCalls>('./simulated-whatsapp.ts'))
     const data = await bench.data({
@@ -56,7 +56,7 @@ export class LinkedService {
     return linked
   }
 
-  /** By SQL, while the service does not run. */
+  /** Changes rows by SQL while the service does not run. */
   write(update: string, connections: MadeData['connections']): void {
     const file = openDatabase(this.data.database, { create: false })
     const one = file.prepare(`${update} where id = ?`)
@@ -80,7 +80,7 @@ export class LinkedService {
     await session.close()
   }
 
-  /** As a page does that shows each code as soon as there is one. */
+  /** Links one number like a page that shows each code as soon as it is there. */
   async #linkOne(
     { deviceSessions }: AdministrationSession,
     secrets: Secrets,
@@ -100,7 +100,7 @@ export class LinkedService {
     }
   }
 
-  /** Resolves once the service answers, so many numbers are logged in, and what waited has been sent, with when that was. */
+  /** Resolves once the service answers, this many numbers are logged in, and waiting messages were sent. Returns both times. */
   async start(numbers: number, waiting = 0): Promise<{ readonly readyMs: number; readonly sentMs: number }> {
     const { taken: before } = await this.simulator.ask('progress', null)
     const startedMs = performance.now()
@@ -117,7 +117,7 @@ export class LinkedService {
     }
   }
 
-  /** NaN while the service does not answer, and 0 of what it does not have. */
+  /** NaN while the service does not answer, and 0 for an unknown metric. */
   async readMetric(name: string): Promise<number> {
     const reply = await fetch(`${this.process.url}/metrics`).then(
       (response) => response.text(),
@@ -128,7 +128,7 @@ export class LinkedService {
     return Number(line?.slice(name.length + 1) ?? 0)
   }
 
-  /** Resolves once the simulator has taken so many messages since it had taken `before`. */
+  /** Resolves once the simulator has accepted this many messages since its count was `before`. */
   async hasSent(before: number, messages: number): Promise<void> {
     const endMs = performance.now() + READY_WITHIN_MS
     while ((await this.simulator.ask('progress', null)).taken - before < messages) {

@@ -14,18 +14,18 @@ export interface LoadJob {
   readonly token: string
   /** Sender numbers, used in turn. */
   readonly numbers: readonly string[]
-  /** How many recipients each of them has, used in turn; 1 when left out. */
+  /** How many recipients each sender has, used in turn; 1 if left out. */
   readonly recipients?: number
-  /** For a server that is not ours: whole requests, used in turn, and the status that takes one. */
+  /** For a server that is not ours: whole requests, used in turn, and the status of an accepted one. */
   readonly foreign?: { readonly requests: readonly string[]; readonly takenStatus: number }
 }
 
 export interface LoadResult {
   readonly perSecond: number
   readonly replies: number
-  /** Those of the warm-up and of the end, too. */
+  /** Includes the replies of the warm-up and of the end. */
   readonly allReplies: number
-  /** Replies other than 200, or than what the foreign server says instead. */
+  /** Replies other than 200, or than `takenStatus` of a foreign server. */
   readonly refused: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -36,7 +36,7 @@ export interface LoadResult {
 
 const TICK_MS = 1
 
-/** Puts load on one server and counts what comes back. */
+/** Puts load on one server and counts the replies. */
 export class LoadRun {
   readonly #job: LoadJob
   readonly #requests: readonly Buffer[]
@@ -73,7 +73,7 @@ export class LoadRun {
     const measured = await this.#measure(seconds)
     this.#isOver = true
     stopPacing()
-    // What is under way is let come back, so that nothing of this run is in the next one.
+    // Waits for open requests, so that none of this run counts in the next one.
     await pause(100)
     for (const caller of this.#callers) caller.close()
     if (this.#broken) throw this.#broken
@@ -86,7 +86,7 @@ export class LoadRun {
     const cpuBefore = process.cpuUsage()
     const startedMs = performance.now()
     await pause(seconds * 1000)
-    // A turn without any reply would say nothing: on a busy machine a short one goes on until the first.
+    // A turn needs a reply to mean anything. On a busy machine a short turn goes on until the first one.
     while (this.#latency.total === 0 && !this.#broken) await pause(TICK_MS)
     const tookMs = performance.now() - startedMs
     const cpu = process.cpuUsage(cpuBefore)
@@ -114,14 +114,14 @@ export class LoadRun {
   }
 
   /**
-   * A request's time begins when it was due, not when a connection was free for it: a server that stalls would
-   * otherwise seem fast, because it would get hardly any requests.
+   * The time of a request begins when it was due, not when a connection was free for it. Otherwise a server that stalls would
+   * seem fast, because it would get hardly any requests.
    */
   #sendDue(): void {
     const rate = this.#job.ratePerSecond ?? 0
     const due = Math.floor(((performance.now() - this.#paceFromMs) / 1000) * rate)
     while (this.#issued < due) {
-      // In turn: the server ends a connection that is not used for seconds.
+      // In turn, because the server closes a connection that is idle for seconds.
       const caller = this.#idle.shift()
       if (!caller) return
       this.#issued += 1

@@ -7,7 +7,7 @@ import { percentile } from './statistics.ts'
 const FLUSHES = 200
 const PAGE_BYTES = 4096
 
-/** What must be known to read the figures. Nothing in it identifies the owner of the machine. */
+/** What a reader must know to understand the figures. Nothing in it identifies the owner of the machine. */
 export interface MachineFacts {
   readonly cores: number
   readonly processor: string
@@ -16,13 +16,13 @@ export interface MachineFacts {
   readonly node: string
   readonly sqlite: string
   /**
-   * After how long the kernel begins to write out what programs have written, in seconds; null where it does not say. What
-   * has gathered until then goes at once, and flushes wait behind it.
+   * After how many seconds the kernel begins to write out what programs have written; null if unknown. It then writes everything
+   * collected so far, and flushes wait behind it.
    */
   readonly writesOutAfterSeconds: number | null
   /**
-   * How long at most a core of a virtual machine stays awake when it has nothing to do, in microseconds; null where that is not for it
-   * to decide. A message that comes alone waits for a core to wake up four times.
+   * How many microseconds an idle core of a virtual machine stays awake at most; null if the machine does not decide that itself.
+   * A message that comes alone waits four times for a core to wake up.
    */
   readonly staysAwakeUs: number | null
   /** How long the disk takes to make one page durable. */

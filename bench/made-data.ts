@@ -12,11 +12,11 @@ export interface MadeData {
   readonly dataDir: string
   /** The file of SQLite, or the URL of the database on PostgreSQL. */
   readonly database: string
-  /** What leads a service to it. */
+  /** The settings with which a service uses it. */
   readonly environment: Readonly<Record<string, string>>
   readonly accountId: string
   readonly token: string
-  /** Sorted by id, as the lanes lie in the database. */
+  /** Sorted by id, as the lanes are in the database. */
   readonly connections: readonly MadeConnection[]
   readonly numbers: readonly string[]
 }
@@ -33,17 +33,17 @@ export interface WantedData {
   readonly state: 'active' | 'paused'
 }
 
-/** Where nothing is yet. */
+/** Where to create the data. */
 interface EmptyPlace {
   readonly dataDir: string
-  /** Null: the data folder holds the database. */
+  /** Null: the database is in the data folder. */
   readonly databaseUrl: string | null
 }
 
 const FIRST_NUMBER = 15_550_100_000
 const INSERT = `insert into connection (id, account_id, number, channel, state, policy, channel_settings, created_at)`
 
-/** One account, its connections and a token. */
+/** Creates one account, its connections and a token. */
 export async function makeData(wanted: WantedData, { dataDir, databaseUrl }: EmptyPlace): Promise<MadeData> {
   const environment: Record<string, string> = databaseUrl === null ? {} : { NUNCIO_DATABASE_URL: databaseUrl }
   const settings = settingsFor(dataDir, environment)
@@ -74,7 +74,7 @@ export async function makeData(wanted: WantedData, { dataDir, databaseUrl }: Emp
 
 type Connected = Pick<MadeData, 'engine' | 'database' | 'accountId' | 'connections'>
 
-/** In one transaction: ten thousand of them through the command line would take a minute. */
+/** In one transaction: adding ten thousand connections with the command line would take a minute. */
 async function addConnections(data: Connected, { channel, state }: WantedData): Promise<void> {
   const { engine, database, accountId, connections } = data
   if (engine === 'postgres') {
@@ -94,7 +94,7 @@ async function addConnections(data: Connected, { channel, state }: WantedData): 
   file.close()
 }
 
-/** Hands all lanes to the instant channel, and lets them go. */
+/** Moves all lanes to the instant channel, and releases them. */
 export async function activateAll({ engine, database }: MadeData): Promise<void> {
   const sql = `update connection set state = 'active', channel = 'instant'`
   if (engine === 'postgres') return void (await ask(database, sql))

@@ -48,7 +48,7 @@ async function run(
   }
   console.log(printResults(results))
   if (jsonFile) writeFileSync(jsonFile, asText(results))
-  // Only a whole run may stand for the state of things.
+  // Only a complete run is written to the page.
   if (isQuick || only.length > 0) return
   mkdirSync(new URL('.', LATEST), { recursive: true })
   writeFileSync(LATEST, asText(results))

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 const CHUNK = Buffer.alloc(256 * 1024, 0x61)
 
-/** A host of attachments on this machine: it gives files of any size, or takes requests and never answers them. */
+/** A host of attachments on this machine. It serves files of any size, or reads requests and never answers them. */
 export class MediaHost {
   readonly #server: Server
   readonly #address: string
@@ -13,7 +13,7 @@ export class MediaHost {
     this.#address = address
   }
 
-  /** `address` is one of 127.0.0.0/8, so that several hosts count as several. */
+  /** `address` is one of 127.0.0.0/8, so that several hosts count as different ones. */
   static async open(address: string, kind: 'gives' | 'stalls'): Promise<MediaHost> {
     const server = createServer((request, response) => {
       if (kind === 'stalls') return

@@ -26,7 +26,7 @@ From the environment:
   NUNCIO_BENCH_REDIS_URL      a Redis for BullMQ, instead of one on its usual port or an installed redis-server
   NUNCIO_BENCH_BULLMQ         a folder in which BullMQ is installed: \`npm install --prefix FOLDER bullmq@6.7.0 ioredis@6.0.0\``
 
-/** What is wrong, or how it is used, when there is nothing to run. */
+/** Parses the arguments. Returns what is wrong, or the usage, if there is nothing to run. */
 export function readOptions(given: readonly string[]): Options | { readonly usage: string } {
   try {
     const { values } = parseArgs({

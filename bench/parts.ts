@@ -19,16 +19,16 @@ import { measureProcesses } from './parts/processes.ts'
 import { measureWhatsAppWeb } from './parts/whatsapp-web.ts'
 
 export interface Part {
-  /** What `--only` takes. */
+  /** The name for `--only`. */
   readonly name: string
   readonly what: string
   readonly isForQuick: boolean
-  /** On which it is measured, one after the other. Null: it says nothing of one of them alone. */
+  /** The engines on which it is measured, one after the other. Null: it is not about one engine. */
   readonly engines: readonly EngineName[] | null
   readonly measure: (bench: Bench, engine: EngineName) => Promise<Figure[]>
 }
 
-/** In this order, so that what fills the disk comes late. */
+/** In this order, so that the parts that fill the disk come late. */
 export const PARTS: readonly Part[] = [
   {
     name: 'accepts',
@@ -114,7 +114,7 @@ export const PARTS: readonly Part[] = [
   { name: 'rows', what: 'a database with many rows', isForQuick: false, engines: ENGINES, measure: measureManyRows },
 ]
 
-/** What `--only` leaves: names of parts, of engines, or of both. */
+/** Whether `--only` selects this part. It names parts, engines, or both. */
 export function isWanted(only: readonly string[], { name }: Part, engine: EngineName | null): boolean {
   const parts = only.filter((wanted) => PARTS.some((part) => part.name === wanted))
   const engines = only.filter((wanted) => !parts.includes(wanted))

@@ -3,20 +3,20 @@ import type pg from 'pg'
 import { PostgresServer, withClient } from '../test/support/postgres/postgres-server.ts'
 import { canSeeProcesses, cpuSecondsOfFamily } from './process-facts.ts'
 
-// Modest, and what an operator would change first: without the last two a run would measure checkpoints.
+// Modest settings that an operator would change first. Without the last two a run would measure checkpoints.
 const SETTINGS = {
   shared_buffers: '1GB',
   max_wal_size: '4GB',
   min_wal_size: '2GB',
   checkpoint_timeout: '15min',
-  // Four processes of ours and what they are compared with.
+  // For four of our processes and the software that they are compared with.
   max_connections: 200,
 }
-// 16 MB each.
+// Files of 16 MB each.
 const LOG_FILES = 128
 const SETTINGS_SHOWN = [
   'shared_buffers',
-  // Known from 17 on. It takes them by itself where the machine has put some aside: see docs/operating/scaling.md.
+  // Known since version 17. The server uses huge pages by itself if the machine has reserved some: see docs/operating/scaling.md.
   'huge_pages_status',
   'max_wal_size',
   'checkpoint_timeout',
@@ -24,16 +24,16 @@ const SETTINGS_SHOWN = [
   'synchronous_commit',
 ]
 
-/** What a server has spent so far, for whomever. */
+/** What a server has spent so far, for all its clients. */
 export interface ServerSpent {
   readonly walBytes: number
-  /** NaN where its processes cannot be seen. */
+  /** NaN if its processes cannot be seen. */
   readonly cpuSeconds: number
 }
 
-/** The PostgreSQL that everything is measured on: one of our own on the disk, or the one that was named. */
+/** The PostgreSQL for all measurements: one that we start on the disk, or a named one. */
 export class PostgresForBench {
-  /** What must be known of it to read the figures. */
+  /** What a reader must know about it to understand the figures. */
   readonly facts: string
   readonly #url: string
   readonly #server: PostgresServer | null
@@ -45,18 +45,18 @@ export class PostgresForBench {
     this.facts = facts
   }
 
-  /** `parentFolder` lies on a disk, and every user may enter it. */
+  /** `parentFolder` is on a disk, and every user may enter it. */
   static async open(parentFolder: string): Promise<PostgresForBench> {
     const given = process.env['NUNCIO_BENCH_POSTGRES_URL'] ?? null
     const server =
       given === null ? await PostgresServer.open({ settings: SETTINGS, parentFolder, hasSocket: true }) : null
-    // As it is used where it runs beside the service: see docs/operating/postgresql.md.
+    // As it is used beside the service: see docs/operating/postgresql.md.
     const url = server ? server.socketUrl() : (given ?? '')
     if (server) await breakIn(url)
     return new PostgresForBench({ url, server, facts: await describeServer(url) })
   }
 
-  /** An empty one. Returns its URL. */
+  /** Creates an empty database. Returns its URL. */
   async createDatabase(): Promise<string> {
     const name = `nuncio_bench_${randomBytes(6).toString('hex')}`
     await ask(this.#url, `create database ${name} template template0 encoding 'UTF8'`)
@@ -66,7 +66,7 @@ export class PostgresForBench {
     return url.href
   }
 
-  /** Ends the connections of its users. */
+  /** Also ends the connections of its users. */
   async dropDatabase(url: string): Promise<void> {
     const name = new URL(url).pathname.slice(1)
     if (!this.#made.delete(name)) return
@@ -80,7 +80,7 @@ export class PostgresForBench {
     return { walBytes: Number(row?.bytes), cpuSeconds: isSeen ? cpuSecondsOfFamily(pid) : Number.NaN }
   }
 
-  /** So that no measurement pays for what was written before it. */
+  /** Waits, so that no measurement pays for what was written before it. */
   async rest(): Promise<void> {
     await ask(this.#url, 'checkpoint')
   }
@@ -100,8 +100,8 @@ export async function ask<Row extends pg.QueryResultRow>(
 }
 
 /**
- * A server that has worked for a day uses the files of its log again. A new one makes each of them when it is needed, and
- * everybody waits for it: that would be all that a run sees of latency.
+ * A server that has worked for a day reuses the files of its log. A new one creates each file when it is needed, and everything
+ * waits for that: it would be all that a run sees of latency.
  */
 async function breakIn(url: string): Promise<void> {
   await withClient(url, async (client) => {

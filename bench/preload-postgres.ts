@@ -5,7 +5,7 @@ import type { MadeData } from './made-data.ts'
 import type { WantedRows } from './preload.ts'
 import { sendBody } from './send-request.ts'
 
-// Ended messages are distributed over as many days, and waiting ones lie in the last two of them.
+// Settled messages are distributed over this many days; waiting ones are in the last two days.
 const PERIODS = 4
 const MANY_ROWS = 1_000_000
 const DAY_MS = 86_400_000
@@ -13,11 +13,11 @@ const DAY_MS = 86_400_000
 const COMMON = 'sequence, id, account_id, connection_id, token_id, request_id, body, body_crc, recipient, type'
 const LOGGED = 'accepted_at, remote_address, user_agent, took_us'
 
-/** Straight into the tables. The lanes take turns, as they do in a busy service: neighbours in one lane lie far apart. */
+/** Writes straight into the tables. The lanes take turns, as in a busy service: neighbours in one lane are far apart. */
 export async function preloadPostgres(data: MadeData, { waiting, settled }: WantedRows): Promise<void> {
   const periods = settled > 0 ? PERIODS : 1
   const newest = await withClient(data.database, async (client) => {
-    // Else the server tidies up what is being written.
+    // Otherwise the server would vacuum while rows are being written.
     await client.query('alter table queued set (autovacuum_enabled = off)')
     await listLanes(client, data)
     return openPeriods(client, periods)
@@ -30,19 +30,19 @@ export async function preloadPostgres(data: MadeData, { waiting, settled }: Want
     { period: newest, first: perPeriod + 1, count: waiting - older },
   ]
   const settles = Array.from({ length: periods }, (_, back) => ({ period: newest - back, first: 1, count: perPeriod }))
-  // Two at once, on as many cores as we have.
+  // Two at once, for two cores.
   await Promise.all([...waits.map((rows) => insertQueued(data.database, rows)), insertSettled(data.database, settles)])
   await withClient(data.database, async (client) => {
     await client.query(`set maintenance_work_mem = '512MB'`)
     for (const definition of indexes) await client.query(definition)
-    // Those that come next lie behind all of these.
+    // The next messages come after all of these.
     const past = Math.ceil((perPeriod + waiting) / 1024) + 1
     await client.query(`select setval('message_block', (select block_base from period where number = $1) + $2)`, [
       newest,
       past,
     ])
     await client.query('drop table preload_lane')
-    // As it would be by now, if all this had come one by one: else the server does it while we measure.
+    // As it would be by now if these messages had come one by one. Otherwise the server does this during the measurement.
     await client.query('vacuum (analyze, parallel 2) queued')
     await client.query('vacuum (analyze, parallel 0) settled')
     await client.query('alter table queued reset (autovacuum_enabled)')
@@ -60,11 +60,11 @@ async function listLanes(client: pg.Client, { connections, accountId }: MadeData
        from unnest($1::text[], $2::text[], $3::bigint[]) with ordinality given (id, body, crc, place)`,
     [connections.map(({ id }) => id), bodies, bodies.map((body) => crc32(body)), accountId],
   )
-  // So that the planner hashes it, and the rows come in their order.
+  // Statistics make the planner hash this table, so that the rows come in their order.
   await client.query('analyze preload_lane')
 }
 
-/** Has the days go by that are missing. Returns the number of the current one. */
+/** Opens the missing days. Returns the number of the current one. */
 async function openPeriods(client: pg.Client, wanted: number): Promise<number> {
   const current = async () => (await client.query<{ n: number }>('select max(number) as n from period')).rows[0]?.n ?? 0
   while ((await current()) < wanted) {
@@ -74,7 +74,7 @@ async function openPeriods(client: pg.Client, wanted: number): Promise<number> {
   return current()
 }
 
-/** Returns how they are made again: at the end, all at once, that takes a third of the time. */
+/** Returns the statements that create them again. Creating all at the end takes a third of the time. */
 async function dropIndexes(database: string): Promise<string[]> {
   return withClient(database, async (client) => {
     const { rows } = await client.query<{ name: string; definition: string }>(

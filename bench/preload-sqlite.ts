@@ -5,11 +5,11 @@ import type { MadeData } from './made-data.ts'
 import type { WantedRows } from './preload.ts'
 import { sendBody } from './send-request.ts'
 
-/** Fills the database of a service that is not running, as if it had accepted and settled all this before. */
+/** Fills the database of a stopped service, as if it had accepted and settled all these messages before. */
 export function preloadSqlite(data: MadeData, { waiting, settled }: WantedRows): void {
   const database = new DatabaseSync(data.database)
   try {
-    // Without a journal: after an interruption the folder is thrown away. The service sets its own before it starts.
+    // Without a journal: after an interruption the folder is deleted. The service sets its own mode before it starts.
     database.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -262144')
     listLanes(database, data)
     database.exec('begin')
@@ -46,7 +46,7 @@ interface Range {
 const NUMBERS =
   'with recursive n (i) as (select :first where :first <= :last union all select i + :step from n where i + :step <= :last)'
 
-/** The lanes take turns, as they do in a busy service: neighbours in one lane lie far apart. */
+/** The lanes take turns, as in a busy service: neighbours in one lane are far apart. */
 function insertMessages(database: DatabaseSync, { first, last, state }: Range & { readonly state: string }): void {
   const isSettled = state !== 'QUEUED'
   database
@@ -77,7 +77,7 @@ function insertAttempts(database: DatabaseSync, { first, last }: Range): void {
     .run({ first, last, step: 1, now: Date.now() })
 }
 
-/** Lane by lane, which is the order they are stored in: many times faster than in the order they came. */
+/** Lane by lane, in the order of storage: many times faster than in the order of acceptance. */
 function insertEntries(database: DatabaseSync, { connections }: MadeData, { first, last }: Range): void {
   const step = connections.length
   const insert = database.prepare(`${NUMBERS} insert into lane_entry (connection_id, sequence) select :id, i from n`)
@@ -86,7 +86,7 @@ function insertEntries(database: DatabaseSync, { connections }: MadeData, { firs
   }
 }
 
-/** So that the system does not write it back in the middle of a measurement. */
+/** Otherwise the system might write it back in the middle of a measurement. */
 function flushToDisk(path: string): void {
   const file = openSync(path, 'r')
   fsyncSync(file)

@@ -5,7 +5,7 @@ export interface WantedRows {
   readonly settled: number
 }
 
-/** Fills the database of a service that is not running, as if it had accepted and settled all this before. */
+/** Fills the database of a stopped service, as if it had accepted and settled all these messages before. */
 export async function preload(data: MadeData, rows: WantedRows): Promise<void> {
   if (data.engine === 'sqlite') return (await import('./preload-sqlite.ts')).preloadSqlite(data, rows)
   return (await import('./preload-postgres.ts')).preloadPostgres(data, rows)

@@ -35,11 +35,11 @@ interface ProcessStat {
   readonly endedSeconds: number
 }
 
-/** Null when there is no such process any more. */
+/** Null if there is no such process any more. */
 function readStat(pid: number | string): ProcessStat | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name, in brackets, may hold spaces.
+    // The name is in brackets and may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const seconds = (first: number) => (Number(fields[first]) + Number(fields[first + 1])) / TICKS_PER_SECOND
     return { parent: Number(fields[1]), ownSeconds: seconds(11), endedSeconds: seconds(13) }
@@ -52,7 +52,7 @@ export function residentMbOf(pid: number): number {
   return fieldOf(pid, 'VmRSS')
 }
 
-/** The most it ever had, or since `forgetPeak`. */
+/** The highest value ever, or since `forgetPeak`. */
 export function peakMbOf(pid: number): number {
   return fieldOf(pid, 'VmHWM')
 }

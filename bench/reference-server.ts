@@ -5,8 +5,8 @@ import { answerParent } from './child.ts'
 import { SEND_PATH } from './send-request.ts'
 
 /**
- * What everything is compared with: the least a Fastify route can do. It parses the same JSON body and replies the
- * same constant bytes; it checks nothing and keeps nothing.
+ * The reference for comparisons: the least that a Fastify route can do. It parses the same JSON body and replies with the same
+ * constant bytes. It checks nothing and stores nothing.
  */
 const BODY = JSON.stringify(successBody('QUEUED'))
 
@@ -17,7 +17,7 @@ app.post(SEND_PATH, (_request, reply) => {
 
 const calls = {
   async listen() {
-    // As the service does. Otherwise it loses a fifth of its rate at some moment of a long run.
+    // As in the service. Otherwise it loses a fifth of its rate at some time in a long run.
     await keepTicksFast()
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     return Number(new URL(address).port)

@@ -5,15 +5,15 @@ import type { MachineFacts } from './machine-facts.ts'
 export interface BenchResults {
   readonly at: string
   readonly machine: MachineFacts
-  /** The server and its settings; null when nothing was measured on it. */
+  /** The server and its settings; null if nothing was measured on it. */
   readonly postgres: string | null
-  /** Far from the one before: something else used the disk, and the figures say little. */
+  /** If it is far from the one before, something else used the disk, and the figures say little. */
   readonly flushP50MsAfter: number
   readonly options: Readonly<Record<string, unknown>>
   readonly figures: readonly PlacedFigure[]
 }
 
-/** A head and its rows. */
+/** A header and its rows. */
 export type Table = readonly (readonly string[])[]
 
 export function describeMachine({ machine, postgres, flushP50MsAfter }: BenchResults): string {
@@ -28,7 +28,7 @@ export function describeMachine({ machine, postgres, flushP50MsAfter }: BenchRes
   )
 }
 
-/** One of our engines side by side, and one of what belongs to neither. Those without rows are left out. */
+/** One table with our engines side by side, and one for figures of neither. Empty tables are left out. */
 export function tablesOf({ figures }: Pick<BenchResults, 'figures'>): readonly Table[] {
   const names = new Set(figures.flatMap(({ engine, name }) => (engine === null ? [] : [name])))
   const find = (name: string, engine: EngineName) => figures.find((one) => one.name === name && one.engine === engine)
@@ -46,7 +46,7 @@ export function tablesOf({ figures }: Pick<BenchResults, 'figures'>): readonly T
   ].filter((table) => table.length > 1)
 }
 
-/** The figure and, where something is asked for, whether it is reached. */
+/** The figure and, if there is a requirement, whether it is reached. */
 function cellOf(figure: Figure | undefined): string {
   if (!figure || Number.isNaN(figure.value)) return ''
   const { value, unit, reach } = figure
@@ -61,7 +61,7 @@ function noteOf(notes: readonly string[]): string {
   return ENGINES.map((engine, place) => `${ENGINE_TITLES[engine]}: ${notes[place] ?? ''}`).join(' · ')
 }
 
-/** The tables for people. */
+/** The tables as text for people. */
 export function printResults(results: BenchResults): string {
   return ['', describeMachine(results), ...tablesOf(results).flatMap((table) => ['', ...linesOf(table)])].join('\n')
 }

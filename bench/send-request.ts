@@ -1,7 +1,7 @@
 export const SEND_PATH = '/chat/api/v1/public/message/send'
 
 const FIRST_RECIPIENT = 15_551_234_567
-// About as long as a usual notice: 100 characters.
+// About as long as a usual notification: 100 characters.
 export const TEXT =
   'Your order has left our house and should be with you tomorrow between nine and twelve. Thank you all!'
 
@@ -12,9 +12,9 @@ export function recipientAt(place: number): string {
 export interface SendRequest {
   readonly token: string
   readonly from: string
-  /** The first of all recipients when left out. */
+  /** Left out: the first of all recipients. */
   readonly to?: string
-  /** Null sends a text. */
+  /** Null: sends a text. */
   readonly documentUrl?: string
 }
 

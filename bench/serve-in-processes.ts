@@ -19,7 +19,7 @@ interface Wanted {
 }
 
 const calls = {
-  /** As `nuncio serve --processes` does it, with one channel more. Returns the port. */
+  /** Starts like `nuncio serve --processes`, with one more channel. Returns the port. */
   async start({ dataDir, environment, processes }: Wanted): Promise<number> {
     const settings = settingsFor(dataDir, environment)
     cluster.setupPrimary({ exec: CHILD, args: [], execArgv: [] })

@@ -14,7 +14,7 @@ const calls = {
     world = new InstantWorld(settingsFor(dataDir, { ...environment, NUNCIO_PORT: '0' }))
     return world.start()
   },
-  /** How far it has come, at which moment, and what that cost so far. */
+  /** The number of deliveries so far, the time, and the CPU time used. */
   progress() {
     const { user, system } = process.cpuUsage()
     return { atMs: machineMs(), sent: world?.sent ?? 0, cpuSeconds: (user + system) / 1e6 }
@@ -23,7 +23,7 @@ const calls = {
     loopDelay.enable()
     loopDelay.reset()
   },
-  /** The longest that nothing else could run since it was asked last, in milliseconds. */
+  /** The longest block of the event loop since the last call, in milliseconds. */
   takeLongestHoldMs() {
     const longestMs = loopDelay.max / 1e6 - RESOLUTION_MS
     loopDelay.reset()
@@ -33,7 +33,7 @@ const calls = {
     world?.trace()
   },
   takeTraced: () => world?.takeTraced() ?? [],
-  /** Only where it was started with --expose-gc. Returns the megabytes that its objects need. */
+  /** Works only with --expose-gc. Returns the megabytes that its objects need. */
   collectGarbage() {
     globalThis.gc?.()
     return process.memoryUsage().heapUsed / 1e6

@@ -5,7 +5,7 @@ import type { MadeData } from './made-data.ts'
 import { ask, type ServerSpent } from './postgres-for-bench.ts'
 import { median } from './statistics.ts'
 
-/** What the database server spends for each message. */
+/** What the database server spends on each message. */
 export interface PerMessage {
   readonly walBytes: number
   readonly cpuUs: number
@@ -24,7 +24,7 @@ export function perMessage(before: ServerSpent | null, after: ServerSpent | null
   }
 }
 
-/** None for an engine without a server. */
+/** Empty for an engine without a server. */
 export function serverFigures(
   part: string,
   name: string,
@@ -54,7 +54,7 @@ export function serverFigures(
   ]
 }
 
-/** How much room the rows of a table take, as they lie there now; none for SQLite, whose file does not show it. */
+/** How much room the rows of a table take now. Empty for SQLite, whose file does not show it. */
 export async function roomFigures(part: string, table: 'queued' | 'settled', data: MadeData): Promise<Figure[]> {
   if (data.engine === 'sqlite') return []
   const [row] = await ask<{ rows: string; table_bytes: string; index_bytes: string }>(
@@ -62,7 +62,7 @@ export async function roomFigures(part: string, table: 'queued' | 'settled', dat
     `select (select count(*) from ${table}) as rows, sum(pg_table_size(relid)) as table_bytes,
          sum(pg_indexes_size(relid)) as index_bytes from pg_partition_tree('${table}')`,
   )
-  // What is no partitioned table has no tree.
+  // A table without partitions has no partition tree.
   const [plain] = await ask<{ table_bytes: string; index_bytes: string }>(
     data.database,
     `select pg_table_size('${table}') as table_bytes, pg_indexes_size('${table}') as index_bytes`,

@@ -1,9 +1,9 @@
 import { readSettings, type Settings } from '../src/config/read-settings.ts'
 
-// So high that no request meets them, and not 0: the check itself is part of what is measured.
+// So high that no request reaches them. Not 0, because the check itself is part of the measurement.
 const UNMET = '1000000000'
 
-/** Set for every service that is measured. */
+/** The environment of every measured service. */
 export const BENCH_ENVIRONMENT: Readonly<Record<string, string>> = {
   NUNCIO_LOG_LEVEL: 'warn',
   NUNCIO_MAX_WAITING_PER_CONNECTION: UNMET,

@@ -15,7 +15,7 @@ function running(): Simulator {
 }
 
 const calls = {
-  /** Returns the setting that leads the service to it. */
+  /** Returns the setting with which the service uses it. */
   async start() {
     const started = await Simulator.start()
     simulator = started
@@ -34,7 +34,7 @@ const calls = {
     loggedIn: [...running().lines].filter(({ login }) => login !== null).length,
     complaints: running().takeComplaints(),
   }),
-  /** Nothing is read or answered on the line of this number any more, as if its peer had died. */
+  /** From now on nothing is read or answered on the line of this number, as if WhatsApp's server had died. */
   freeze({ number }: { readonly number: string }) {
     const line = running().lineOf(number)
     if (!line) throw new Error(`${number} is not logged in`)

@@ -2,7 +2,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
-/** The middle one or the mean of the two beside it for 0.5; otherwise the nearest from above. 0 of nothing. */
+/** For 0.5 the median, as the mean of two if needed; otherwise the nearest value from above. 0 for an empty list. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const place = share === 0.5 ? (sorted.length - 1) / 2 : Math.ceil(sorted.length * share) - 1

@@ -5,7 +5,7 @@ export interface Top {
   readonly perSecond: number
 }
 
-/** The best of the connection counts, by the median of its turns. */
+/** The number of connections with the best median of its turns. */
 export function topOf<Turn extends { readonly sockets: number }>(
   turns: readonly Turn[],
   rateOf: (turn: Turn) => number,

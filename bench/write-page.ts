@@ -5,7 +5,7 @@ const PAGE = new URL('../docs/performance.md', import.meta.url)
 const BEGIN = '<!-- figures: written by npm run bench -->'
 const END = '<!-- end of figures -->'
 
-/** Puts the figures of a whole run between the two marks of docs/performance.md. */
+/** Writes the figures of a complete run between the two marks in docs/performance.md. */
 export function writePage(results: BenchResults): void {
   const page = readFileSync(PAGE, 'utf8')
   const begin = page.indexOf(BEGIN)

@@ -20,7 +20,7 @@ interface Turn {
   readonly server: PerMessage | null
 }
 
-/** Accepting and delivering at once. What counts is the slower of the two, because the other one cannot go on for long. */
+/** Accepting and delivering at once. The slower of both rates counts, because the faster one cannot last. */
 export async function measureAcceptAndDeliver(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const data = await bench.data({ engine, connections: LANES, channel: 'instant', state: 'active' })
   const instant = await bench.instant(data)
@@ -46,7 +46,7 @@ export async function measureAcceptAndDeliver(bench: Bench, engine: EngineName):
   return [...figuresOf(turns, waiting), ...serverFigures(PART, 'accept and deliver', turns), ...room]
 }
 
-/** Counts deliveries between two moments of one clock, in the middle of the load. */
+/** Counts deliveries between two times of one clock, in the middle of the load. */
 async function takeTurn(
   bench: Bench,
   { instant, data, sockets }: { instant: Instant; data: MadeData; sockets: number },

@@ -11,10 +11,10 @@ import { SEND_PATH } from '../send-request.ts'
 
 const PART = 'bodies'
 const MOST_HOLD_MS = 20
-// What a body costs comes each time; what else the machine does, only now and then.
+// The cost of a body is in every try; disturbances of the machine are only in some.
 const TRIES = 3
 const QUICK_TRIES = 1
-// A body that they take would end the session that the others need.
+// A body that these routes accept would end the session that the others need.
 const ENDING_SESSIONS = ['/sign-out', '/me/sessions/end-others']
 
 interface Target {
@@ -30,13 +30,13 @@ interface Hold {
   readonly ms: number
 }
 
-/** How long one request can keep the service from all others: each route with each body that is expensive to read. */
+/** How long one request can block the service: each route with each body that is expensive to read. */
 export async function measureBodies(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const data = await bench.data({ engine, connections: 1, channel: 'sandbox', state: 'paused' })
   const service = await bench.instant(data)
   const { cookie } = await ConsoleWatcher.signIn(data, bench.newFolder(), service.port)
   const targets = targetsOf(data, service, cookie)
-  // Not counted: code that runs for the first time is compiled first.
+  // Not counted: code is compiled when it runs for the first time.
   for (const target of targets) await holdOf(service, { ...target, body: '[' }, 1)
   await service.child.ask('watchLoop', null)
   const holds: Hold[] = []
@@ -89,7 +89,7 @@ function targetsOf(data: MadeData, { port }: Instant, cookie: string): Target[] 
   ]
 }
 
-/** The shortest of the longest holds, over so many tries. */
+/** The shortest of the longest blocks, over this many tries. */
 async function holdOf(
   { child }: Instant,
   { method, url, headers, body }: Target & { readonly body: string },

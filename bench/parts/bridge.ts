@@ -28,15 +28,15 @@ interface Adapter {
 }
 
 interface Turn {
-  /** Signed calls one after the other, without Nuncio. */
+  /** Signed calls one after another, without Nuncio. */
   readonly bare: number
   readonly alone: number
   readonly besideHanging: number
-  /** From when the adapter listens again until the first attempt reaches it. */
+  /** The time from when the adapter listens again until the first attempt reaches it. */
   readonly backMs: number
 }
 
-/** One connection behind an adapter that takes everything at once, alone and beside many whose adapter never answers. */
+/** One connection with an adapter that accepts everything at once: alone, and beside many whose adapter never answers. */
 export async function measureBridge(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const lanes = bench.options.isQuick ? 20 : 1_000
   const child = bench.keep(new Child<AdapterCalls>('./instant-adapter.ts'))
@@ -80,7 +80,7 @@ async function takeTurn(
   return { bare, alone, besideHanging, backMs }
 }
 
-/** One text from each that hangs; resolves once all of them wait for their adapter. */
+/** Sends one text from each hanging connection. Resolves once all of them wait for their adapter. */
 async function hangAll({ numbers, token }: MadeData, { child }: Adapter, port: number): Promise<void> {
   const { hanging: before } = await child.ask('progress', null)
   const hanging = numbers.slice(1)
@@ -108,15 +108,15 @@ async function rateOf(bench: Bench, { child }: Adapter): Promise<number> {
   return ((after.taken - before.taken) / (after.atMs - before.atMs)) * 1_000
 }
 
-/** The adapter ends and starts again, while messages wait for it. */
+/** The adapter ends and starts again while messages wait for it. */
 async function measureComingBack(bench: Bench, { child, port }: Adapter): Promise<number> {
   await child.ask('close', null)
-  // Long enough that the pauses between questions are as long as they get.
+  // Long enough that the pauses between polls reach their maximum.
   await pause(bench.options.isQuick ? 1_500 : 15_000)
   return child.ask('reopen', { port })
 }
 
-/** What one lane would do if Nuncio cost nothing: signing, one request, one answer, and again. */
+/** The rate of one lane if Nuncio cost nothing: it signs, sends a request, reads the answer, and repeats. */
 async function bareRate(bench: Bench, { port }: Adapter): Promise<number> {
   const keys = [keyOf(ADAPTER_SECRET) ?? Buffer.alloc(0)]
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -148,7 +148,7 @@ async function bareRate(bench: Bench, { port }: Adapter): Promise<number> {
   }
 }
 
-/** Hands those connections to an adapter. */
+/** Moves these connections to an adapter. */
 async function connect(
   { engine, database }: MadeData,
   which: string,

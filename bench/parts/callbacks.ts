@@ -13,7 +13,7 @@ const LANES = 25
 // Ten a second from each number, which is far less than Meta lets it send.
 const SENDS_PER_SECOND = 250
 const CALLBACKS_PER_MESSAGE = 3
-// Meta takes ten messages a minute for the same recipient from the same number.
+// Meta accepts ten messages a minute from one number to one recipient.
 const RECIPIENTS = 200
 const SOCKETS = 32
 
@@ -24,7 +24,9 @@ interface Turn extends CallbackFigures {
   readonly server: PerMessage | null
 }
 
-/** Sending at a steady rate while the network reports three times of each message, as Meta says one must be ready for. */
+/**
+ * Sends at a steady rate while the network sends three reports about each message, for which Meta says a service must be ready.
+ */
 export async function measureCallbacks(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const data = await bench.data({ engine, connections: 0, channel: 'sandbox', state: 'active' })
   const numbers = await connectCloudNumbers(data, LANES)
@@ -63,7 +65,7 @@ export async function measureCallbacks(bench: Bench, engine: EngineName): Promis
   return figuresOf(turns)
 }
 
-/** Until so many reports are applied, or no more come. Returns how many are. */
+/** Waits until this many reports are applied, or no more come. Returns how many are. */
 async function untilApplied(port: number, wanted: number): Promise<number> {
   const endMs = performance.now() + 10_000
   for (;;) {

@@ -11,7 +11,7 @@ const SOCKETS = 128
 const MANY = { waiting: 1_000, settled: 1_000_000 }
 const FEW = { waiting: 100, settled: 2_000 }
 
-/** Whether the console slows down accepting: accepting with the console open and without, in turns. */
+/** Whether the console slows down accepting: accepts with the console open and without it, in turns. */
 export async function measureConsole(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const { rounds, isQuick, print } = bench.options
   const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })

@@ -20,7 +20,7 @@ const BEHIND_ONE = 100_000
 const RECIPIENTS = 10_000
 const PEOPLE = 100
 const BURST = { toOne: 200, toOthers: 800, others: 99 }
-// As many messages as the channel sends to one person before it spaces them.
+// How many messages the channel sends to one person before it spaces them out.
 const TAKEN_AT_ONCE = 45
 const SETTLE_MS = 1_000
 // Longer than anything here takes, and shorter than a wait may last.
@@ -36,7 +36,7 @@ export async function measureDeferred(bench: Bench, engine: EngineName): Promise
   ]
 }
 
-/** A burst to one person, which WhatsApp Cloud takes at one in six seconds, and then messages to others. */
+/** A burst to one person, of which WhatsApp Cloud accepts one message in six seconds, and then messages to others. */
 async function measureBurst(bench: Bench, engine: EngineName): Promise<Figure> {
   const { toOne, toOthers, others } = BURST
   const rounds: number[] = []
@@ -72,7 +72,7 @@ async function send({ port, token }: { port: number; token: string }, body: stri
   await reply.arrayBuffer()
 }
 
-/** How much longer the messages to others take when one recipient of many is always busy. */
+/** How much longer messages to others take if one of many recipients is always busy. */
 async function measureBusyRecipient(bench: Bench, engine: EngineName): Promise<Figure> {
   const waiting = bench.options.isQuick ? 1_000 : 20_000
   const rounds: number[] = []
@@ -89,7 +89,7 @@ async function measureBusyRecipient(bench: Bench, engine: EngineName): Promise<F
   return { part: PART, name, value: median(rounds), unit: '', reach: { atMost: 1.1 }, rounds, note }
 }
 
-/** Milliseconds from the first message until all but those to `last` are sent. */
+/** The milliseconds from the first message until all are sent except those to `last`. */
 async function drain(bench: Bench, engine: EngineName, { waiting, last }: { waiting: number; last: string }) {
   const data = await bench.data({ engine, connections: 1, channel: 'instant', state: 'active' })
   await preload(data, { waiting, settled: 0 })
@@ -106,7 +106,10 @@ async function drain(bench: Bench, engine: EngineName, { waiting, last }: { wait
   return tookMs
 }
 
-/** How much longer a start takes until the first message goes, when it stands behind many that are deferred, and how much more memory. */
+/**
+ * How much longer it takes from a start to the first message, and how much more memory, if that message is behind many deferred
+ * ones.
+ */
 async function measureTakeover(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const deferred = bench.options.isQuick ? BEHIND_ONE / 100 : BEHIND_ONE
   const rounds: number[] = []
@@ -146,7 +149,7 @@ async function startAndSendOne(bench: Bench, engine: EngineName, deferred: numbe
   return { ms, mb }
 }
 
-/** How fast one lane sends while many of its recipients are deferred, of how fast it sends otherwise. */
+/** The rate of a lane while many of its recipients are deferred, as a share of its usual rate. */
 async function measureBesideDeferred(bench: Bench, engine: EngineName): Promise<Figure> {
   const deferred = bench.options.isQuick ? RECIPIENTS / 100 : RECIPIENTS
   const rounds: number[] = []

@@ -8,13 +8,13 @@ import { type PerMessage, perMessage, serverFigures, spentBy } from '../server-c
 import { median } from '../statistics.ts'
 
 const PART = 'dispatch'
-// V8 compiles by how often code has run. A thousand lanes send as many in a quarter of a second; an only lane takes seconds,
-// and does a third more afterwards.
+// V8 compiles code after it has run often enough. A thousand lanes send this many messages in a quarter of a second; a single
+// lane takes seconds, and is a third faster afterwards.
 const MESSAGES_TO_WARM_UP = 10_000
 
 interface Size {
   readonly lanes: number
-  /** Enough that the backlog outlasts the measurement on a machine far better than ours. */
+  /** Enough that the backlog lasts longer than the measurement, even on a far better machine. */
   readonly mostPerSecond: Readonly<Record<EngineName, number>>
   readonly reach: Readonly<Record<EngineName, Reach | null>>
 }
@@ -41,7 +41,7 @@ interface Sending {
 
 type Turn = Sending & { readonly lanes: number }
 
-/** Dispatching alone: a backlog is there, nothing is accepted beside it, and the network takes everything at once. */
+/** Dispatching alone: there is a backlog, nothing is accepted, and the network accepts everything at once. */
 export async function measureDispatch(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const turns: Turn[] = []
   for (let round = 1; round <= bench.options.rounds; round += 1) {
@@ -57,7 +57,7 @@ export async function measureDispatch(bench: Bench, engine: EngineName): Promise
   return SIZES.flatMap((size) => figuresOf(size, engine, turns))
 }
 
-/** Makes a backlog, and dispatches for a while. */
+/** Creates a backlog, and dispatches for a while. */
 export async function dispatchBacklog(
   bench: Bench,
   engine: EngineName,
@@ -73,7 +73,7 @@ export async function dispatchBacklog(
   return measured
 }
 
-/** How fast a running service hands over what waits. */
+/** How fast a running service hands over its backlog. */
 export async function measureSending(bench: Bench, instant: Instant, data: MadeData): Promise<Sending> {
   const { child, port } = instant
   await bench.hasSent(instant, 1)

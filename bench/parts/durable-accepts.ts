@@ -20,7 +20,7 @@ interface Turn {
   readonly server: PerMessage | null
 }
 
-/** Accepting alone, with the lanes paused: the real service against a route that keeps nothing. */
+/** Accepting alone, with the lanes paused: the real service compared with a route that stores nothing. */
 export async function measureDurableAccepts(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })
   const service = await bench.service(data)

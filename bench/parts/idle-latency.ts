@@ -9,10 +9,10 @@ import { sendRequest } from '../send-request.ts'
 import { percentile } from '../statistics.ts'
 
 const PART = 'latency'
-// Longer than anything a message still sets going, so that each one finds the service at rest.
+// Longer than anything that a message still causes, so that each message finds the service idle.
 const PAUSE_MS = 15
 
-// PostgreSQL is asked over a socket, and twice: for the lane and for its first message.
+// PostgreSQL is queried over a socket, and twice: for the lane and for its first message.
 const MOST_P50_MS: Readonly<Record<EngineName, number>> = { sqlite: 3, postgres: 8 }
 
 interface Sample {
@@ -20,12 +20,12 @@ interface Sample {
   readonly calledAfterCommitMs: number
 }
 
-/** One message at a time on a service that has nothing else to do. */
+/** One message at a time on a service that is otherwise idle. */
 export async function measureIdleLatency(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const messages = bench.options.isQuick ? 20 : 400
   const data = await bench.data({ engine, connections: messages, channel: 'instant', state: 'active' })
   const instant = await bench.instant(data)
-  // Each lane's first message, for which the lane must be claimed; then all of them on a lane that is held.
+  // First each lane's first message, for which the lane must be claimed; then all on a lane that is held.
   const cold = await sendSlowly(bench, instant, { data, numbers: data.numbers })
   const warm = await sendSlowly(bench, instant, { data, numbers: data.numbers.map(() => data.numbers[0] ?? '') })
   await bench.end(instant.child)

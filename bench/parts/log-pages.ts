@@ -28,7 +28,7 @@ const LISTS: Readonly<Record<string, Partial<LogFilter>>> = {
   'up to a time': { until: Date.now() + 60_000 },
 }
 
-/** How long the console waits for a page of the API log, from the first page on, with a million messages behind it. */
+/** How long the console waits for a page of the API log, from the first page on, in a log of a million messages. */
 export async function measureLogPages(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const rows = bench.options.isQuick ? FEW : MANY
   const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })

@@ -24,7 +24,7 @@ interface Pair {
   readonly full: number
 }
 
-/** Whether a database of a busy year is as quick as a new one, in turns with a new one. */
+/** Whether the database of a busy year is as fast as a new one, measured in turns. */
 export async function measureManyRows(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const rows = ROWS[bench.options.rows]
   const wanted = { engine, connections: LANES, channel: 'sandbox', state: 'paused' } as const
@@ -58,8 +58,8 @@ export async function measureManyRows(bench: Bench, engine: EngineName): Promise
 async function accept(bench: Bench, empty: MadeData, full: MadeData): Promise<{ accepts: Pair[]; starts: Pair[] }> {
   const accepts: Pair[] = []
   const starts: Pair[] = []
-  // More than of other things: the first after so many rows were made at once pays for that, because all lanes need a new
-  // page of their index within a second and each page that changes is logged whole.
+  // More rounds than elsewhere: the first round after so many rows were created at once is slower. All lanes need a new page of
+  // their index within a second, and each changed page is logged whole.
   const rounds = 2 * bench.options.rounds - 1
   for (let round = 1; round <= rounds; round += 1) {
     const ofEmpty = await startAndAccept(bench, empty)
@@ -85,7 +85,7 @@ async function startAndAccept(bench: Bench, data: MadeData) {
   return { perSecond, firstAcceptSeconds }
 }
 
-/** From the start of the process, as a caller sees it who tries again and again. */
+/** The time from the start of the process, as a caller that retries sees it. */
 async function startUntilFirstAccept(service: NuncioProcess, { token, numbers }: MadeData): Promise<number> {
   const startedMs = performance.now()
   service.spawn()

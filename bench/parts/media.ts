@@ -21,7 +21,7 @@ export async function measureMedia(bench: Bench, engine: EngineName): Promise<Fi
   return [...(await measureLargeFile(bench, engine)), ...(await measureBesideStalledHost(bench, engine))]
 }
 
-/** A whole document through the real service and the sandbox, which keeps a copy of it. */
+/** A whole document through the real service and the sandbox, which stores a copy of it. */
 async function measureLargeFile(bench: Bench, engine: EngineName): Promise<Figure[]> {
   if (!canSeeProcesses()) return []
   const sizeBytes = bench.options.isQuick ? QUICK_BYTES : LARGE_BYTES
@@ -29,7 +29,7 @@ async function measureLargeFile(bench: Bench, engine: EngineName): Promise<Figur
   const data = await bench.data({ engine, connections: 1, channel: 'sandbox', state: 'active' })
   const service = await bench.service(data, { environment: ALLOWS_LOOPBACK })
   await service.start()
-  // A small one first: what is loaded for the first attachment of all is not the price of a large one.
+  // Sends a small file first: loading code for the first attachment is not part of the cost of a large one.
   await sendDocument(bench, { data, port: service.settings.port, url: host.urlOf(10_000), published: 1 })
   forgetPeak(service.pid)
   const beforeMb = residentMbOf(service.pid)
@@ -49,7 +49,7 @@ interface Document {
   readonly data: MadeData
   readonly port: number
   readonly url: string
-  /** How many messages are published once it has gone. */
+  /** How many messages must be published after it was sent. */
   readonly published: number
 }
 

@@ -9,7 +9,7 @@ const PART = 'memory'
 const SOCKETS = 128
 const SETTLE_MS = 2_000
 
-/** Resident memory, as the system sees it. */
+/** Resident memory, as the system reports it. */
 export async function measureMemory(bench: Bench, engine: EngineName): Promise<Figure[]> {
   if (!canSeeProcesses()) {
     bench.options.print('  skipped: this system does not say how much memory another process has')
@@ -44,7 +44,7 @@ async function atFullLoad(bench: Bench, engine: EngineName): Promise<Figure> {
   return figureOf('full load with a million waiting', value, { reach: { atMost: 350 }, note })
 }
 
-/** As many messages through few connections and through many, so that only the number of connections differs. */
+/** The same number of messages through few connections and through many, so that only the number of connections differs. */
 async function idleConnections(bench: Bench, engine: EngineName): Promise<Figure> {
   const many = bench.options.isQuick ? 1_000 : 10_000
   const few = await restAfter(bench, { engine, connections: 10, messages: many })

@@ -19,7 +19,7 @@ interface Turn {
   readonly cpuUs: number
 }
 
-/** Several processes on one database. With two cores this shows what more of them cost, not what they bring. */
+/** Several processes on one database. With two cores this shows the cost of more processes, not their benefit. */
 export async function measureProcesses(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const accepts: Turn[] = []
   const both: Turn[] = []
@@ -41,7 +41,7 @@ export async function measureProcesses(bench: Bench, engine: EngineName): Promis
   ])
 }
 
-/** The real service, with the lanes paused. */
+/** The real service with paused lanes. */
 async function takeAcceptTurn(bench: Bench, engine: EngineName, processes: number): Promise<Turn> {
   const data = await bench.data({ engine, connections: LANES, channel: 'sandbox', state: 'paused' })
   const service = await bench.service(data, { serveArguments: ['--processes', String(processes)] })
@@ -73,7 +73,7 @@ async function takeDeliverTurn(bench: Bench, engine: EngineName, processes: numb
   }
 }
 
-/** What all of them together have delivered. */
+/** The deliveries of all processes together. */
 async function progressOf(port: number, pid: number) {
   const reply = await fetch(`http://127.0.0.1:${port}/metrics`)
   const atMs = machineMs()

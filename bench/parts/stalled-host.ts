@@ -19,7 +19,7 @@ interface Kind {
   readonly url: string | null
 }
 
-/** What other lanes of the same account notice of a host that takes requests and never answers. */
+/** The effect on other lanes of the same account of a host that reads requests and never answers. */
 export async function measureBesideStalledHost(bench: Bench, engine: EngineName): Promise<Figure[]> {
   const gives = bench.keep(await MediaHost.open('127.0.0.1', 'gives'))
   const stalls = bench.keep(await MediaHost.open('127.0.0.2', 'stalls'))
@@ -47,7 +47,10 @@ interface Sending {
   readonly kinds: readonly Kind[]
 }
 
-/** Times from the commit to the call of the channel, for each kind; what is not called in time counts as the whole wait. */
+/**
+ * The times from the commit to the call of the channel, for each kind. A message that is not called in time counts with the whole
+ * wait.
+ */
 async function sendKinds(bench: Bench, { data, instant, kinds }: Sending): Promise<number[][]> {
   const messages = bench.options.isQuick ? 5 : 100
   const times: number[][] = []
@@ -58,7 +61,7 @@ async function sendKinds(bench: Bench, { data, instant, kinds }: Sending): Promi
       await send(bench, instant, sendRequest(request))
       const took = await calledAfterMs(instant)
       ofKind.push(took)
-      // One that waits for so long says enough, and those behind it wait for it.
+      // One message that waits this long is enough, and those behind it wait for it.
       if (took === CALLED_WITHIN_MS) break
       await pause(PAUSE_MS)
     }

@@ -15,7 +15,7 @@ import { median, percentile } from '../statistics.ts'
 const PART = 'whatsapp-web'
 const SANDBOX_CONNECTIONS = 10
 const SOCKETS = 16
-// Fewer than a thread can do, so that none of them waits.
+// Fewer than a thread can do, so that no message waits.
 const FIRST_PER_SECOND = 40
 const PER_SECOND = 100
 const SETTLE_MS = 3_000
@@ -23,11 +23,11 @@ const WAITING_SHARE = 0.1
 
 interface Size {
   readonly numbers: number
-  /** Sent one at a time. */
+  /** How many messages are sent one at a time. */
   readonly single: number
 }
 
-/** Linked devices on the simulated WhatsApp: what they cost, and how fast they are. */
+/** Linked devices on the simulated WhatsApp: their cost and their speed. */
 export async function measureWhatsAppWeb(bench: Bench): Promise<Figure[]> {
   const why = whyNoLibrary()
   if (why !== null || !canSeeProcesses()) {
@@ -69,7 +69,9 @@ async function measureInstall(bench: Bench): Promise<Figure> {
   })
 }
 
-/** Memory and logins. Each is the difference to a fresh process with fewer sessions, so what a start itself takes is in none. */
+/**
+ * Memory and logins. Each figure is the difference to a fresh process with fewer sessions, so it excludes the cost of a start.
+ */
 async function measureSessions(bench: Bench, service: LinkedService, { numbers }: Size): Promise<Figure[]> {
   const { connections } = service.data
   const none = await restAfterStart(service, 0)
@@ -182,7 +184,7 @@ interface WantedLoad {
   readonly seconds: number
 }
 
-/** Until all of it was sent. */
+/** Sends at a steady rate, and waits until everything was sent. */
 async function load(bench: Bench, service: LinkedService, { numbers, perSecond, seconds }: WantedLoad): Promise<Load> {
   const { data, process: served, simulator } = service
   const target = { port: served.settings.port, pid: served.pid }
@@ -225,7 +227,7 @@ async function post(url: string, { token, from }: { readonly token: string; read
   if (reply.status !== 200) throw new Error(`A text was answered with ${reply.status}`)
 }
 
-/** Killed while a tenth of its numbers have a message that waits. */
+/** Kills the service while a tenth of its numbers have a waiting message. */
 async function measureRestart(bench: Bench, service: LinkedService, { numbers }: Size): Promise<Figure[]> {
   const { data, process: served } = service
   const waiting = data.connections.slice(0, Math.ceil(numbers * WAITING_SHARE))

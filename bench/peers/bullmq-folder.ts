@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 const OWN = fileURLToPath(new URL('../../node_modules/.setup/bullmq', import.meta.url))
 
 /**
- * Where BullMQ is installed. It is no dependency of ours, because npm cannot install it from every registry: a folder that
- * was named, or the one that `npm run bench:peers` fills.
+ * Where BullMQ is installed. It is not a dependency, because npm cannot install it from every registry: the folder is named by
+ * the caller, or filled by `npm run bench:peers`.
  */
 export const BULLMQ_FOLDER = {
   own: OWN,

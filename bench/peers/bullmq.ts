@@ -5,11 +5,11 @@ import { answerParent } from '../child.ts'
 import { machineMs } from '../machine-clock.ts'
 
 const NAME = `nuncio-bench-${process.pid}`
-// Beyond a hundred it gains nothing with jobs that do nothing.
+// With jobs that do nothing, a higher number gains nothing.
 const CONCURRENCY = 100
 const ADDED_AT_ONCE = 1_000
 
-// As much of BullMQ as is used here: it is no dependency of ours.
+// The part of BullMQ that is used here. It is not a dependency, so its types are not there.
 interface Queue {
   addBulk(jobs: readonly { name: string; data: object; opts: object }[]): Promise<unknown>
   obliterate(options: { force: boolean }): Promise<void>

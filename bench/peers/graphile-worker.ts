@@ -4,7 +4,7 @@ import { machineMs } from '../machine-clock.ts'
 import { OrderWatch } from './order-watch.ts'
 
 const PLAIN = { concurrentJobs: 24, maxPoolSize: 25 }
-// What its own performance test uses: jobs are fetched and completed many at a time.
+// The options of its own performance test: jobs are fetched and completed many at a time.
 const BATCHED = {
   ...PLAIN,
   localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
@@ -28,7 +28,7 @@ const calls = {
     utils = await makeWorkerUtils({ connectionString: url, logger })
     await utils.migrate()
   },
-  /** One call after the other, as a caller would who has many. Returns how long it took. */
+  /** One call after another, like a caller with many jobs. Returns how long it took. */
   async add({ jobs, lanes }: { jobs: number; lanes: number }): Promise<number> {
     const startedMs = machineMs()
     for (let first = 0; first < jobs; first += ADDED_AT_ONCE) {

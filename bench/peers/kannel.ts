@@ -7,12 +7,12 @@ import { waitUntil } from '../../test/support/black-box/wait-until.ts'
 import { recipientAt, TEXT } from '../send-request.ts'
 
 const READY_WITHIN_MS = 10_000
-/** What Kannel answers when it has put a message into its store. */
+/** Kannel's answer when it has put a message into its store. */
 export const KANNEL_TAKES = 202
 
 /**
- * Kannel as Debian packages it, with its spool store: a file for each message, which it does not flush. Its only network is
- * one without a connection, so that all it takes stays in the store, as with our lanes paused.
+ * Kannel as Debian packages it, with its spool store: it writes a file for each message, and does not flush it. Its only network
+ * has no connection, so all messages stay in the store, as with our paused lanes.
  */
 export class Kannel {
   readonly port: number
@@ -42,12 +42,12 @@ export class Kannel {
     return new Kannel({ port, folder, boxes: [bearerbox, smsbox] })
   }
 
-  /** The one that takes requests. */
+  /** The process that accepts requests. */
   get pid(): number {
     return this.#boxes[1]?.pid ?? 0
   }
 
-  /** The very text that is sent to us. */
+  /** Requests with the same text that is sent to us. */
   requests(numbers: readonly string[]): readonly string[] {
     return numbers.map((from) => {
       const query = new URLSearchParams({ username: 'bench', password: 'bench', from, to: recipientAt(0), text: TEXT })
@@ -55,7 +55,7 @@ export class Kannel {
     })
   }
 
-  /** How many messages lie in its store. */
+  /** How many messages are in its store. */
   stored(): number {
     return readdirSync(join(this.#folder, 'spool'), { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
@@ -63,7 +63,7 @@ export class Kannel {
   }
 
   async stop(): Promise<void> {
-    // The process that takes requests stops first. Neither has anything to save: what was taken lies in the store.
+    // The process that accepts requests stops first. Neither has anything to save: accepted messages are in the store.
     for (const box of this.#boxes.toReversed()) {
       if (box.exitCode !== null || box.signalCode !== null) continue
       const ended = once(box, 'exit')
@@ -75,14 +75,14 @@ export class Kannel {
 
 const WAITS = { deadlineMs: READY_WITHIN_MS, everyMs: 50 }
 
-/** Its version; null where it is not installed. */
+/** The version of Kannel; null if it is not installed. */
 export function installedKannel(): string | null {
   const { stdout } = spawnSync('bearerbox', ['--version'], { encoding: 'utf8' })
   return /version `([^']+)'/.exec(stdout ?? '')?.[1] ?? null
 }
 
 function startBox(program: string, file: string): ChildProcess {
-  // 4: it writes down only what is fatal.
+  // 4: it logs only fatal errors.
   return spawn(program, ['-v', '4', file], { stdio: 'ignore' })
 }
 

@@ -1,4 +1,4 @@
-/** Sees whether the jobs of each lane come in their order. */
+/** Checks whether the jobs of each lane come in order. */
 export class OrderWatch {
   readonly #last = new Map<number, number>()
   #done = 0

@@ -18,8 +18,8 @@ export interface RedisForBench {
 }
 
 /**
- * The one that was named, the one that runs here already, or the installed program: first as durable as our 200, then as
- * it is usually run. None where there is no Redis.
+ * The named Redis, the one that already runs here, or the installed program: first as durable as our 200, then as it is usually
+ * run. Empty if there is no Redis.
  */
 export function redisChoices(folder: string): readonly (() => Promise<RedisForBench | null>)[] {
   const given = process.env['NUNCIO_BENCH_REDIS_URL']
@@ -66,7 +66,7 @@ async function startOwn(folder: string, policy: 'always' | 'everysec'): Promise<
   }
 }
 
-/** Anything but silence: it may ask for a password, which the URL can hold. */
+/** Any answer counts: it may ask for a password, which the URL can contain. */
 function answers(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ host, port })

@@ -11,11 +11,11 @@ const MOST = 12
 const EXCERPT_CHARACTERS = 140
 // A word in the title counts more than one in a heading, and that more than one in the text.
 const WEIGHT = { title: 12, heading: 6, text: 1 }
-// Of three words and more, some may be missing: people write whole questions.
+// Of three or more words some may be missing, because people type whole questions.
 const LEAST_SHARE = 0.6
-// It names everything and explains nothing.
+// The changelog names everything and explains nothing.
 const LAST = '/docs/changelog'
-// They are for people who change Nuncio, and use the words of every page.
+// Decisions are for people who change Nuncio, and contain the words of every page.
 const DECISIONS = '/docs/decisions/'
 const DECISIONS_SHARE = 0.3
 
@@ -26,7 +26,7 @@ const FILLERS = new Set(
   ),
 )
 
-/** What people call things that the pages call otherwise. */
+/** What people call things for which the pages use other words. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   'opt-out': ['block list', 'blocked', 'asked to stop'],
   unsubscribe: ['block list', 'blocked', 'asked to stop'],
@@ -53,7 +53,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   pairing: ['link a phone', 'pair'],
 }
 
-/** The passages with all words, or most of many, the best first. */
+/** The passages with all words, or with most of many words. The best come first. */
 export function findPassages({ pages, passages }: SearchIndex, query: string): Found[] {
   const words = wordsOf(query)
   if (words.length === 0) return []
@@ -76,7 +76,7 @@ export function findPassages({ pages, passages }: SearchIndex, query: string): F
     }))
 }
 
-/** For each word of the query all that counts as it. */
+/** For each word of the query, all words that count as it. */
 function wordsOf(query: string): string[][] {
   const text = query.toLowerCase().replace(/\bopt(?:ing|ed)?[ -]?out\b/g, 'opt-out')
   const all = text.match(/[\p{L}\p{N}_][\p{L}\p{N}_.-]*/gu) ?? []
@@ -123,7 +123,7 @@ function excerptOf(text: string, words: readonly string[]): string {
     Math.min(...words.map((word) => lower.indexOf(word)).filter((place) => place >= 0), text.length),
   )
   const start = at >= text.length || at < 40 ? 0 : text.indexOf(' ', at - 40) + 1
-  // Not with what divides the cells of a table.
+  // The excerpt must not begin with a separator of table cells.
   const cut = text.slice(start, start + EXCERPT_CHARACTERS).replace(/^[·\s]+/, '')
   return `${start > 0 ? '… ' : ''}${cut}${start + EXCERPT_CHARACTERS < text.length ? ' …' : ''}`
 }

@@ -28,7 +28,7 @@ describe('the search in the documents', () => {
     assert.equal(findPassages(INDEX, 'rotating')[0]?.address, '/docs/tokens#rotate')
   })
 
-  it('wants all words, anywhere in page, heading or text, and takes beginnings', () => {
+  it('needs all words, anywhere in page, heading or text, and matches beginnings of words', () => {
     assert.deepEqual(
       findPassages(INDEX, 'RETRI commit_unknown').map(({ address }) => address),
       ['/docs/retries#which'],
@@ -37,7 +37,7 @@ describe('the search in the documents', () => {
     assert.deepEqual(findPassages(INDEX, ' … '), [])
   })
 
-  it('takes a whole question, and all but few of many words', () => {
+  it('accepts a whole question, and a few missing words of many', () => {
     const addresses = (query: string) => findPassages(INDEX, query).map(({ address }) => address)
 
     assert.equal(addresses('How is rotating a token done?')[0], '/docs/tokens#rotate')
@@ -59,7 +59,7 @@ describe('the curl of a call', () => {
     assert.match(curl, /-d '\{"a":"\$HOME `b` '\\''c'\\''"\}'/)
   })
 
-  it('leaves a key out that there is not', () => {
+  it('leaves out a missing key', () => {
     assert.doesNotMatch(curlOf({ url: 'http://a', key: '', body: '{}' }), /idempotency/)
   })
 })

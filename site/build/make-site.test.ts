@@ -42,7 +42,7 @@ describe('the documents as built', () => {
     assert.deepEqual(homelessIn(ROOT), [])
   })
 
-  it('ask for nothing that is not built', () => {
+  it('load only files that were built', () => {
     const elsewhere = new Set(['/console/'])
     const missing = [...pagesOf(site)].flatMap(([address, html]) =>
       [...html.matchAll(/ (?:href|src|data-search)="(\/[^"#]*)/g)]
@@ -54,7 +54,7 @@ describe('the documents as built', () => {
     assert.deepEqual(missing, [])
   })
 
-  it('lead only to anchors that there are', () => {
+  it('link only to existing anchors', () => {
     const pages = pagesOf(site)
     const missing = [...pages].flatMap(([address, html]) =>
       [...html.matchAll(/ href="([^"#]*)#([^"]+)"/g)]
@@ -65,7 +65,7 @@ describe('the documents as built', () => {
     assert.deepEqual(missing, [])
   })
 
-  it('have each id once, also where rows of tables can be linked to', () => {
+  it('have each id once, including ids of table rows', () => {
     for (const [address, html] of pagesOf(site)) {
       const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
       assert.deepEqual(
@@ -77,7 +77,7 @@ describe('the documents as built', () => {
     assert.match(pagesOf(site).get('/docs/reasons') ?? '', /<tr id="media_status">/)
   })
 
-  it('hold no script, no style and no address of others inside a page, as their policy demands', () => {
+  it('contain no script, no style and no foreign URL inside a page, as their policy requires', () => {
     for (const [address, html] of pagesOf(site)) {
       assert.doesNotMatch(html, /<script(?![^>]* src="\/docs\/assets\/)/, address)
       assert.doesNotMatch(html, /<style| style="| on[a-z]+="/, address)
@@ -93,7 +93,7 @@ describe('the documents as built', () => {
     assert.equal(new Set(titles).size, titles.length)
   })
 
-  it('are read in one line: each page in the navigation leads to the next', () => {
+  it('have one reading order: each page in the navigation leads to the next', () => {
     const pages = pagesOf(site)
     const inNavigation = pages.get('/docs/')?.match(/<nav id="pages"[\s\S]*?<\/nav>/)?.[0] ?? ''
     const listed = [...inNavigation.matchAll(/href="([^"]+)"/g)].map(([, address = '']) => address)
@@ -165,14 +165,14 @@ describe('the building of documents', () => {
     assert.match(problems[0] ?? '', expected)
   })
 
-  it('finds a page that no section takes up, and shows it all the same', () => {
+  it('reports a page without a section, and still shows it', () => {
     const root = folderWith({ 'docs/README.md': '# Home', 'docs/new/page.md': '# New' })
 
     assert.deepEqual(homelessIn(root), ['docs/new/page.md'])
     assert.match(pagesOf(makeSite(root, bundle)).get('/docs/') ?? '', /href="\/docs\/new\/page"/)
   })
 
-  it('takes up a new page of a folder by itself', () => {
+  it('adds a new page of a folder by itself', () => {
     const root = folderWith({ 'docs/README.md': '# Home', 'docs/guides/webhooks.md': '# Webhooks' })
 
     assert.deepEqual(homelessIn(root), [])

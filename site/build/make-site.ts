@@ -96,7 +96,7 @@ class SiteMaker {
     return { files: this.#files, notFound: NOT_FOUND, problems: this.#problems }
   }
 
-  /** Under fixed addresses, because messages name them; see `sampleFiles`. */
+  /** Samples have fixed addresses, because messages name them; see `sampleFiles`. */
   #addSamples(): void {
     const folder = join(this.#root, 'docs/samples')
     if (!existsSync(folder)) return
@@ -227,7 +227,7 @@ interface Picture {
   readonly size: string
 }
 
-/** So that the page does not jump when the picture arrives. */
+/** The size of a picture, so that the page does not jump when the picture arrives. */
 function pngSize(body: Buffer): string {
   if (body.readUInt32BE(0) !== 0x89504e47) return ''
   return ` width="${body.readUInt32BE(16)}" height="${body.readUInt32BE(20)}"`

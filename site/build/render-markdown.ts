@@ -159,9 +159,9 @@ function textOf(raw: string): string {
   return (
     raw
       .replace(/<!--.*?-->/gs, ' ')
-      // The line below the head of a table, and fences within lists.
+      // The line below the header of a table, and fences within lists.
       .replace(/^[ \t]*[-:|][-:| \t]*$|^[ \t]*`{3,}.*$/gm, ' ')
-      // What begins a line of a list or a quotation, and what is around and between the cells of a table.
+      // The marks of lists and quotations, and the separators around and between table cells.
       .replace(/^[ \t]*(?:[-*>]|\d+\.)[ \t]+|^[ \t]*\||\|[ \t]*$/gm, ' ')
       .replace(/(?<!\\)\|/g, ' · ')
       .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -6,7 +6,7 @@ import { BULLMQ_FOLDER } from '../../peers/bullmq-folder.ts'
 import { type RedisForBench, redisChoices } from '../../peers/redis-for-bench.ts'
 import { doneRates, figuresOf, leftOut, measureDone, ratioOf, say, type Turn } from './turns.ts'
 
-// More than it runs in a second, on a machine far better than ours.
+// More jobs than it runs in a second, even on a far better machine.
 const BULLMQ_PER_SECOND = 40_000
 
 export async function measureBullmq(bench: Bench, ours: readonly number[]): Promise<Figure[]> {

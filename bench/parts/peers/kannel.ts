@@ -6,8 +6,8 @@ import { installedKannel, KANNEL_TAKES, Kannel } from '../../peers/kannel.ts'
 import { leftOut, rateOf, ratioOf } from './turns.ts'
 
 const LANES = 100
-// Each of them at its best. Kannel writes an answer in two pieces, and the second may wait 40 ms until the first was
-// confirmed: then only more connections help it.
+// Kannel writes an answer in two pieces, and the second may wait 40 ms until the first was confirmed. More connections are then
+// the only help. The best of these numbers counts.
 const SOCKETS = [64, 256]
 
 interface Rates {
@@ -16,7 +16,7 @@ interface Rates {
   readonly theirs: number[]
 }
 
-/** Accepting: our durable one against Kannel's, which writes a file for each message and does not flush it. */
+/** Accepting: our durable one compared with Kannel's, which writes a file for each message and does not flush it. */
 export async function measureKannel(bench: Bench): Promise<Figure[]> {
   const version = installedKannel()
   if (version === null) {
@@ -62,7 +62,7 @@ async function atBest(load: (sockets: number) => Promise<number>): Promise<numbe
 }
 
 async function loadKannel(bench: Bench, { numbers }: MadeData, sockets: number): Promise<number> {
-  // Anew each time: a spool that has filled up slows the file system, not Kannel.
+  // A new one each time: a full spool slows the file system down, not Kannel.
   const kannel = bench.keep(await Kannel.start(bench.newFolder()))
   const { port, pid } = kannel
   const foreign = { requests: kannel.requests(numbers), takenStatus: KANNEL_TAKES }

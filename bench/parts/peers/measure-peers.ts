@@ -9,11 +9,11 @@ import { measureKannel } from './kannel.ts'
 import { doneRates, figuresOf, measureDone, rateOf, ratioOf, say, type Turn } from './turns.ts'
 
 const LANES = 1_000
-// More than it runs in a second, on a machine far better than ours.
+// More jobs than it runs in a second, even on a far better machine.
 const GRAPHILE_PER_SECOND = 30_000
 const OURS_PER_SECOND = { sqlite: 120_000, postgres: 60_000 }
 
-/** What others do on the same machine, in turns with us. */
+/** Measures other software on the same machine, in turns with ours. */
 export async function measurePeers(bench: Bench): Promise<Figure[]> {
   const ours: number[] = []
   const batched: Turn[] = []

@@ -11,12 +11,12 @@ const PART = 'peers'
 export interface Turn {
   readonly addedPerSecond: number
   readonly donePerSecond: number
-  /** What else there is to know. */
+  /** Further facts for the note of the figure. */
   readonly note: string
   readonly cpuUs: number
 }
 
-/** Counts in the middle, as with our own dispatch. */
+/** Counts in the middle of the run, as for our own dispatch. */
 export async function measureDone(bench: Bench, child: Child<Pick<PeerCalls, 'progress'>>, jobs: number) {
   await bench.warmUp()
   const before = await child.ask('progress', null)
@@ -63,7 +63,7 @@ export function doneRates(turns: readonly Turn[]): readonly number[] {
   return turns.map(({ donePerSecond }) => donePerSecond)
 }
 
-/** Says so in the results, too: a missing comparison must not be mistaken for one that was never planned. */
+/** Reports this in the results too: a missing comparison must not seem to be one that was never planned. */
 export function leftOut(bench: Bench, name: string, why: string): Figure {
   bench.options.print(`  ${name} left out: ${why}`)
   return { part: PART, name, value: Number.NaN, unit: '', reach: null, rounds: [], note: `left out: ${why}` }
