@@ -13,8 +13,8 @@ export function makeAlarmsPage(): string {
   ])
   return `# Alarms
 
-What the [watchdog](operating/watchdog.md) can find. The names are stable. Each alarm says in a sentence of its own how things
-stand; this is what all of a kind have in common.
+What the [watchdog](operating/watchdog.md) can find. The names are stable. Each alarm explains its own case in one
+sentence; this page says what all alarms of a kind have in common.
 
 ${markdownTable(['Kind', 'At first', 'It is', 'Raised when', 'What to do'], rows)}
 `

@@ -119,9 +119,8 @@ function replies({ components }: Document, { responses }: Operation): string {
 
 ${markdownTable(['HTTP', 'code', 'name', 'When'], rows)}
 
-What the HTTP parser itself refuses leaves with its own status (405, 408, 417, 431, 505) under the code HC-2. The OpenAPI document has
-an example of every single one. Every single
-error stands in [refusals](refusals.md). The order of the checks is 401, 403, 429, 400, 403 for a connection that the token
+Requests that the HTTP parser itself refuses get its own status (405, 408, 417, 431, 505) with the code HC-2. The OpenAPI document has
+an example of each. All errors are listed in [refusals](refusals.md). The order of the checks is 401, 403, 429, 400, 403 for a connection that the token
 is not bound to, 404; all errors of the fields are reported together.
 
 ${markdownTable(
