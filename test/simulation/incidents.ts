@@ -74,7 +74,7 @@ const INCIDENTS: Readonly<Record<string, Incident>> = {
   'person resolves': (world, random) => resolve(world, random),
 }
 
-/** Draws at random what goes wrong in this run: a few kinds of errors only, so that they can be told apart. */
+/** Draws at random what goes wrong in this run: a few kinds of errors only, so that they can be distinguished. */
 export function planFaults(world: SimulatedWorld, untilMs: number): void {
   const random = world.random.fork('faults')
   const { storageFaults, networkFaults, uploadFaults } = world
