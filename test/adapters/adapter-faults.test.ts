@@ -11,7 +11,6 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'vitest'
 import { putFile } from '../../src/operations/verify-adapter/request-cases.ts'
 import { waitUntil } from '../support/black-box/wait-until.ts'
@@ -148,12 +147,11 @@ describe('an adapter', () => {
     const content = { type: 'image', caption: null, name: 'a.png', media }
     assert.equal((await world.attempt({ content }))['result'], 'unknown')
 
-    await pause(500)
-    const opened = readdirSync(`/proc/${world.process.pid}/fd`).map((name) => targetOf(world.process.pid, name))
-    assert.deepEqual(
-      opened.filter((path) => path.includes(sha256)),
-      [],
-    )
+    const { pid } = world.process
+    const opened = () => readdirSync(`/proc/${pid}/fd`).map((name) => targetOf(pid, name))
+    await waitUntil('the file is closed', async () => !opened().some((path) => path.includes(sha256)), {
+      deadlineMs: 10_000,
+    })
   })
 
   it('keeps its log and its media from other users', async () => {

@@ -173,9 +173,9 @@ describe.each(ENGINES)('the page of a request in a running service on $name says
       'Nobody knows whether it arrived.',
       '15550100004 is a test number: the connection breaks.',
     ])
-    assert.match(slow[1] ?? '', /^The sandbox took 5\.\d s to answer\.$/)
-    assert.match(away[0] ?? '', /^Sent at the second attempt: the sandbox accepted it 10 s after the request\.$/)
-    assert.match(away[1] ?? '', /^15550001106 could not reach the sandbox for 10 s\.$/)
+    assert.match(slow[1] ?? '', /^The sandbox took [\d.]+ s to answer\.$/)
+    assert.match(away[0] ?? '', /^Sent at the second attempt: the sandbox accepted it \d+ s after the request\.$/)
+    assert.match(away[1] ?? '', /^15550001106 could not reach the sandbox for \d+ s\.$/)
     assert.deepEqual(later, [
       'Sent, but not delivered.',
       'The sandbox accepted it and reported later that it failed.',

@@ -213,11 +213,11 @@ export class FakeMessenger {
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
-  /** Posts a webhook until the reply is no 5xx, for 20 tries at most. Returns the last status, or 0. */
+  /** Posts a webhook until the reply is no 5xx, for 1,000 tries at most. Returns the last status, or 0. */
   async report(report: Report, key = WEBHOOK_KEY): Promise<number> {
     const wanted = this.#dialect.report(report, key)
     if (!wanted) return 0
-    for (let tries = 0; this.webhook !== null && tries < 20; tries++) {
+    for (let tries = 0; this.webhook !== null && tries < 1_000; tries++) {
       const { headers, body } = wanted
       const answer = await fetch(this.webhook + this.#dialect.webhookPath, { method: 'POST', headers, body }).catch(
         () => null,
