@@ -195,10 +195,7 @@ describe('the console', () => {
       .filter(({ line }) => /\bimport\(|\blazy\w*\(/.test(line) && !/\b(?:lazily|loadLater)\(/.test(line))
 
     // Each of these follows a call that fails when the service is away.
-    assert.deepEqual(
-      [...new Set(other.map(({ file }) => file))],
-      ['console/components/step-up-dialog.tsx', 'console/features/people/passkey-calls.ts'],
-    )
+    assert.deepEqual([...new Set(other.map(({ file }) => file))], ['console/components/passkey-calls.ts'])
   })
 
   it.each([

@@ -1,6 +1,8 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
-import { type ReactNode, useEffect, useState } from 'react'
+import type { ReactNode } from 'react'
+import { useRuledForm } from './form.ts'
 import { ProblemNote } from './problem-note.tsx'
+import { type ProofNeed, useProof } from './proof.tsx'
 
 interface ConfirmDialogProps {
   readonly isOpen: boolean
@@ -15,53 +17,38 @@ interface ConfirmDialogProps {
   readonly onConfirm: () => Promise<unknown>
   /** Only for actions that cannot be undone: this name must be typed. */
   readonly typeToConfirm?: string
+  /** For actions whose route demands step-up. */
+  readonly needsProof?: ProofNeed
   readonly isDanger?: boolean
+  readonly zIndex?: number
 }
 
 /** Asks for confirmation, says what the action does, and shows why it failed. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { isOpen, onClose, title } = props
+  const { isOpen, onClose, title, zIndex = 200 } = props
   return (
-    <Modal opened={isOpen} onClose={onClose} title={title} centered closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      title={title}
+      centered
+      zIndex={zIndex}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       <ConfirmForm {...props} />
     </Modal>
   )
 }
 
-function ConfirmForm({
-  isOpen,
-  onClose,
-  children,
-  confirmLabel,
-  onConfirm,
-  typeToConfirm,
-  isDanger = true,
-}: ConfirmDialogProps) {
-  const [typed, setTyped] = useState('')
-  const [isBusy, setBusy] = useState(false)
-  const [problem, setProblem] = useState<Error | null>(null)
-  useEffect(() => {
-    if (isOpen) {
-      setTyped('')
-      setProblem(null)
-    }
-  }, [isOpen])
-  const confirm = async () => {
-    setBusy(true)
-    setProblem(null)
-    try {
-      await onConfirm()
-      onClose()
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(String(error)))
-    } finally {
-      setBusy(false)
-    }
-  }
-  const submit = (event: { readonly preventDefault: () => void }) => {
-    event.preventDefault()
-    void confirm()
-  }
+function ConfirmForm(props: ConfirmDialogProps) {
+  const { onClose, children, confirmLabel, onConfirm, typeToConfirm, needsProof = 'never', isDanger = true } = props
+  const form = useRuledForm(() => ({}), { name: '' })
+  const proof = useProof({ need: needsProof, form, isFirst: typeToConfirm === undefined })
+  const submit = form.onSubmit(async () => {
+    await proof.prove()
+    await onConfirm()
+    onClose()
+  })
   return (
     <form onSubmit={submit} noValidate>
       <Stack>
@@ -69,14 +56,14 @@ function ConfirmForm({
         {typeToConfirm === undefined ? null : (
           <TextInput
             label={`Type “${typeToConfirm}” to confirm`}
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
             autoComplete="off"
             spellCheck={false}
             data-autofocus
+            {...form.getInputProps('name')}
           />
         )}
-        {problem ? <ProblemNote problem={problem} title="This was not done" /> : null}
+        {proof.fields}
+        {form.problem ? <ProblemNote problem={form.problem} title="This was not done" /> : null}
         <Group justify="flex-end">
           <Button
             variant="default"
@@ -88,8 +75,8 @@ function ConfirmForm({
           <Button
             type="submit"
             color={isDanger ? 'red' : 'indigo'}
-            loading={isBusy}
-            disabled={typeToConfirm !== undefined && typed.trim() !== typeToConfirm}
+            loading={form.submitting}
+            disabled={!proof.isReady || (typeToConfirm !== undefined && form.values.name.trim() !== typeToConfirm)}
           >
             {confirmLabel}
           </Button>

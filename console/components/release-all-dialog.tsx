@@ -20,6 +20,7 @@ export function ReleaseAllDialog() {
         onClose={() => setAsking(false)}
         title="Release all numbers?"
         confirmLabel="Release all numbers"
+        needsProof="if-due"
         onConfirm={async () => {
           await release.mutateAsync({ params: { account } })
           showToast('All numbers are released. What waits is sent now.')

@@ -15,6 +15,7 @@ import { readSetupLink } from '../support/browser/setup-link.ts'
 const PASSWORD = 'violet tractor napkin orbit'
 const NEW_PASSWORD = 'purple anvil drizzle seven'
 const ANOTHER_OWNER = { name: 'Paula Owner', email: 'paula@example.com', password: PASSWORD }
+const THIRD_OWNER = { name: 'Petra Owner', email: 'petra@example.com', password: PASSWORD }
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 function fromBase32(text: string): Buffer {
@@ -209,6 +210,47 @@ describe.skipIf(obstacle !== null)(`people${skipNote(obstacle)}`, () => {
     await other.waitForURL(/\/console\//)
   })
 
+  it('confirm who they are in the dialog of what they do', async () => {
+    await open.close()
+    open = await service.openAccount({ owner: THIRD_OWNER })
+    const { page, person } = open
+    await forgetProof(open, person.email)
+    await open.visit('/developer/tokens')
+    const dialog = page.getByRole('dialog')
+    const password = dialog.getByRole('textbox', { name: 'Your password' })
+    const act = dialog.getByRole('button', { name: 'Rotate token' })
+    const choose = async (item: string) => {
+      await page.getByRole('button', { name: 'Actions for the token first token', exact: true }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+    }
+
+    await choose('Rotate…')
+    await password.waitFor()
+    assert.equal(await act.isDisabled(), true)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await choose('Delete…')
+    await dialog.getByLabel('Type “first token” to confirm').fill('first token')
+    assert.equal(await dialog.getByRole('button', { name: 'Delete token' }).isDisabled(), true)
+    await password.fill('wrong')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await dialog.getByText('This is not your password. Try again.').waitFor()
+    await page.waitForFunction(() => document.activeElement?.matches('input[data-path="proof"]'))
+    assert.equal(await dialog.count(), 1)
+    assert.deepEqual(await open.axe(), [])
+    await password.fill(person.password)
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Token “first token” deleted.').waitFor()
+
+    // From now on nothing is asked for some minutes.
+    await open.visit('/settings/people')
+    await page.getByRole('button', { name: 'Invite', exact: true }).click()
+    await page.getByLabel('E-mail').fill('ben@example.org')
+    assert.equal(await password.count(), 0)
+    await page.getByRole('button', { name: 'Make a link' }).click()
+    await page.getByRole('button', { name: 'Done' }).waitFor()
+  })
+
   it('are invited, take part with their role, and can be removed', async () => {
     const { page } = open
     await open.visit('/settings/people')
@@ -296,8 +338,8 @@ describe.skipIf(obstacle !== null)(`passkeys${skipNote(obstacle)}`, () => {
     await forgetProof(open, 'olga@example.org')
     await page.goto(`${relay.url}/console/me`)
     await page.getByRole('button', { name: /^Remove.*This laptop/ }).click()
+    await page.getByText('Your device asks for your passkey.').waitFor()
     await page.getByRole('button', { name: 'Remove passkey' }).click()
-    await page.getByRole('button', { name: 'Use a passkey' }).click()
     await page
       .getByRole('paragraph')
       .filter({ hasText: /^This laptop$/ })

@@ -92,6 +92,7 @@ function Acts({ connection, phone }: PhoneSectionProps) {
         onClose={() => setAsking(false)}
         title={`Unlink ${number} from its phone?`}
         confirmLabel="Unlink"
+        needsProof="if-due"
         onConfirm={() => begin('unlink')}
       >
         <Text size="sm">

@@ -56,6 +56,7 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
       onClose={onClose}
       title={`Remove ${number}?`}
       confirmLabel={hasWaiting ? 'Cancel what waits and remove' : 'Remove connection'}
+      needsProof="if-due"
       typeToConfirm={number}
       onConfirm={confirm}
     >

@@ -65,6 +65,7 @@ export function CodeApp({ since }: { readonly since: number | null }) {
         onClose={() => setRemoving(false)}
         title="Remove the app for codes?"
         confirmLabel="Remove app"
+        needsProof="if-due"
         onConfirm={() => remove.mutateAsync({})}
       >
         <Text size="sm">

@@ -3,9 +3,11 @@ import { useState } from 'react'
 import type { ReplyFor } from '../../api/call.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { useRuledForm } from '../../components/form.ts'
+import { createPasskey, hasPasskeys } from '../../components/passkey-calls.ts'
+import { useProof } from '../../components/proof.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
-import { createPasskey, hasPasskeys } from './passkey-calls.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 import { SignInNote } from './sign-in-note.tsx'
 
@@ -73,6 +75,7 @@ function RemoveDialog({ doing, onClose }: DialogProps) {
       onClose={onClose}
       title={`Remove the passkey ${passkey?.name ?? ''}?`}
       confirmLabel="Remove passkey"
+      needsProof="if-due"
       onConfirm={() => remove.mutateAsync({ params: { id: passkey?.id ?? '' } })}
     >
       <Text size="sm">It no longer signs you in. Your other sessions end. Remove it from your device, too.</Text>
@@ -107,48 +110,35 @@ interface NameFormProps {
 }
 
 function NameForm({ renamed, onClose, onCodes }: NameFormProps) {
-  const [name, setName] = useState(renamed?.name ?? '')
-  const [problem, setProblem] = useState<Error | null>(null)
-  const [isBusy, setBusy] = useState(false)
+  const form = useRuledForm(() => ({}), { name: renamed?.name ?? '' })
+  const proof = useProof({ need: renamed ? 'never' : 'if-due', form })
   const [ask, add, rename] = [
     useApiMutation('requestNewPasskey'),
     useApiMutation('addPasskey'),
     useApiMutation('renamePasskey'),
   ]
-  const act = async () => {
+  const act = async (name: string) => {
     if (renamed) return void (await rename.mutateAsync({ params: { id: renamed.id }, body: { name } }))
+    await proof.prove()
     const { ticket, options } = await ask.mutateAsync({})
     const answer = await createPasskey(options)
     const { recoveryCodes } = await add.mutateAsync({ body: { ticket, answer, name } })
     showToast('Passkey added; your other sessions have ended')
     if (recoveryCodes) onCodes(recoveryCodes)
   }
-  const submit = async (event: { readonly preventDefault: () => void }) => {
-    event.preventDefault()
-    setBusy(true)
-    setProblem(null)
-    try {
-      await act()
-      onClose()
-    } catch (caught) {
-      setProblem(caught instanceof Error ? caught : new Error(String(caught)))
-    } finally {
-      setBusy(false)
-    }
-  }
   return (
-    <form onSubmit={(event) => void submit(event)} noValidate>
+    <form onSubmit={form.onSubmit(({ name }) => act(name).then(onClose))} noValidate>
       <Stack gap="sm">
         <TextInput
           label="Name"
           description="Such as the device it is on."
           maxLength={60}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
           data-autofocus
+          {...form.getInputProps('name')}
         />
-        <SignInNote problem={problem} />
-        <Button type="submit" loading={isBusy} disabled={name.trim() === ''}>
+        {proof.fields}
+        <SignInNote problem={form.problem} />
+        <Button type="submit" loading={form.submitting} disabled={!proof.isReady || form.values.name.trim() === ''}>
           {renamed ? 'Rename' : 'Go on'}
         </Button>
       </Stack>

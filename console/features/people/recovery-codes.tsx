@@ -26,6 +26,7 @@ export function RecoveryCodes({ left }: { readonly left: number }) {
         onClose={() => setAsking(false)}
         title="Make new recovery codes?"
         confirmLabel="Make new codes"
+        needsProof="if-due"
         onConfirm={makeNew}
         isDanger={false}
       >

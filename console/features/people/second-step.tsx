@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { findCodeFault } from '../../../src/contract/console/form-rules.ts'
 import { call, type ReplyFor } from '../../api/call.ts'
 import { useRuledForm } from '../../components/form.ts'
+import { hasPasskeys, signInByPasskey } from '../../components/passkey-calls.ts'
 import { Gate } from './gate.tsx'
-import { hasPasskeys, signInByPasskey } from './passkey-calls.ts'
 import { SignInNote } from './sign-in-note.tsx'
 
 type SecondStepProps = Extract<ReplyFor<'signIn'>, { step: 'second-factor' }> & {

@@ -1,7 +1,6 @@
 import { Alert, Text } from '@mantine/core'
 import { CallProblem } from '../../api/call-problem.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { PasskeyNotGiven } from './passkey-calls.ts'
 
 const PLAIN = new Set([
   'sign_in_failed',
@@ -11,12 +10,13 @@ const PLAIN = new Set([
   'passwords_busy',
   'link_dead',
   'people_exist',
+  'passkey_not_given',
 ])
 
 /** The server's error message, with the request id only for errors that are in the log. */
 export function SignInNote({ problem }: { readonly problem: Error | null }) {
   if (!problem) return null
-  const isPlain = problem instanceof PasskeyNotGiven || (problem instanceof CallProblem && PLAIN.has(problem.code))
+  const isPlain = problem instanceof CallProblem && PLAIN.has(problem.code)
   if (!isPlain) return <ProblemNote problem={problem} title="This did not work" />
   return (
     <Alert color="red" variant="light" role="alert">

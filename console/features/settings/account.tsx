@@ -93,6 +93,7 @@ function SecondFactor({ settings, isOwner }: { readonly settings: AccountSetting
           onClose={() => setAsking(false)}
           title={isOn ? 'Stop requiring a second factor?' : 'Require a second factor?'}
           confirmLabel={isOn ? 'Stop requiring it' : 'Require it'}
+          needsProof="if-due"
           onConfirm={confirm}
           isDanger={false}
         >

@@ -6,6 +6,7 @@ import { useApiMutation } from '../../api/queries.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { useProof } from '../../components/proof.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { RoleField } from './role-field.tsx'
 
@@ -34,9 +35,11 @@ function Invite({ account, onClose }: Omit<InviteDialogProps, 'isOpen'>) {
   const [made, setMade] = useState<ReplyFor<'invitePerson'> | null>(null)
   const form = useFormOf(peopleRoutes.invitePerson.body, { email: '', role: 'developer' })
   const invite = useApiMutation('invitePerson')
-  const submit = form.onSubmit((body) =>
-    invite.mutate({ params: { account }, body }, { onSuccess: setMade, onError: form.takeProblem }),
-  )
+  const proof = useProof({ need: 'if-due', form })
+  const submit = form.onSubmit(async (body) => {
+    await proof.prove()
+    setMade(await invite.mutateAsync({ params: { account }, body }))
+  })
   if (made)
     return (
       <Stack gap="sm">
@@ -53,8 +56,9 @@ function Invite({ account, onClose }: Omit<InviteDialogProps, 'isOpen'>) {
       <Stack gap="sm">
         <TextInput label="E-mail" type="email" autoComplete="off" data-autofocus {...form.getInputProps('email')} />
         <RoleField label="Role" value={form.getValues().role} onChange={(role) => form.setFieldValue('role', role)} />
+        {proof.fields}
         {form.problem ? <ProblemNote problem={form.problem} title="The invitation was not made" /> : null}
-        <Button type="submit" loading={invite.isPending}>
+        <Button type="submit" loading={form.submitting} disabled={!proof.isReady}>
           Make a link
         </Button>
       </Stack>

@@ -56,6 +56,7 @@ export function People() {
         onClose={() => setRemoved(null)}
         title={`Remove ${removed?.name ?? ''}?`}
         confirmLabel="Remove"
+        needsProof="if-due"
         onConfirm={() => remove.mutateAsync({ params: { account: id, id: removed?.personId ?? '' } })}
       >
         <Text size="sm">

@@ -40,6 +40,7 @@ export function DeleteDialog({ token, isOpen, onClose }: DeleteDialogProps) {
       onClose={onClose}
       title={`Delete the token “${token.name}”?`}
       confirmLabel="Delete token"
+      needsProof="if-due"
       typeToConfirm={token.name}
       onConfirm={confirm}
     >

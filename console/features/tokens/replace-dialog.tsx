@@ -7,6 +7,7 @@ import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { localDateTime } from '../../components/instants.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { useProof } from '../../components/proof.tsx'
 import { DateField, ExpirationField } from './expiration-field.tsx'
 
 const DAY_MS = 86_400_000
@@ -40,8 +41,10 @@ function ReplaceForm({ token, onClose, onReplaced }: Omit<ReplaceDialogProps, 'i
   const rotate = useApiMutation('rotateToken')
   const form = useFormOf(shape, { expiration: '90d', expiresAt: null, oldEndsAt: null })
   const { values, errors } = form
-  const submit = form.onSubmit((body) => {
-    rotate.mutateAsync({ params: { account, id: token.id }, body }).then(onReplaced, form.takeProblem)
+  const proof = useProof({ need: 'if-due', form })
+  const submit = form.onSubmit(async (body) => {
+    await proof.prove()
+    onReplaced(await rotate.mutateAsync({ params: { account, id: token.id }, body }))
   })
   return (
     <form noValidate onSubmit={submit}>
@@ -58,12 +61,13 @@ function ReplaceForm({ token, onClose, onReplaced }: Omit<ReplaceDialogProps, 'i
           error={errors['oldEndsAt']}
           onChange={(oldEndsAt) => form.setValues({ oldEndsAt })}
         />
+        {proof.fields}
         {form.problem ? <ProblemNote problem={form.problem} title="The token was not rotated" /> : null}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" loading={rotate.isPending}>
+          <Button type="submit" loading={form.submitting} disabled={!proof.isReady}>
             Rotate token
           </Button>
         </Group>

@@ -97,6 +97,7 @@ function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsPr
         onClose={onClose}
         title="Make a new secret?"
         confirmLabel="Make a new secret"
+        needsProof="if-due"
         isDanger={endsEarlier}
         onConfirm={() => rotate.mutateAsync({ params, body: { endsEarlier } }).then((made) => onSecret(made.secret))}
       >
@@ -113,6 +114,7 @@ function WebhookDialogs({ webhook, opened, onClose, onSecret }: WebhookDialogsPr
         onClose={onClose}
         title="Delete this webhook?"
         confirmLabel="Delete webhook"
+        needsProof="if-due"
         onConfirm={() =>
           remove
             .mutateAsync({ params })

@@ -4,6 +4,7 @@ import { useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { useFormOf } from '../../components/form.ts'
 import { ProblemNote } from '../../components/problem-note.tsx'
+import { type ProofNeed, useProof } from '../../components/proof.tsx'
 import { KindsField } from './kinds-field.tsx'
 
 interface WebhookFormProps {
@@ -11,17 +12,31 @@ interface WebhookFormProps {
   readonly submitLabel: string
   /** About the notices that are chosen at first. */
   readonly note?: string
+  /** For a dialog. A page leaves it to the dialog that its action opens. */
+  readonly needsProof?: ProofNeed
   readonly onSubmit: (body: Form) => Promise<unknown>
   readonly onCancel: () => void
 }
 
 /** The form for new and for existing webhooks. */
-export function WebhookForm({ initial, submitLabel, note, onSubmit, onCancel }: WebhookFormProps) {
+export function WebhookForm({
+  initial,
+  submitLabel,
+  note,
+  needsProof = 'never',
+  onSubmit,
+  onCancel,
+}: WebhookFormProps) {
   const { id: account } = useAccount()
   const offer = useApiQuery('describeNotices', { params: { account } }, { isLive: false })
   const form = useFormOf(webhookForm, initial)
+  const proof = useProof({ need: needsProof, form })
+  const submit = form.onSubmit(async (body) => {
+    await proof.prove()
+    await onSubmit(body)
+  })
   return (
-    <form noValidate onSubmit={form.onSubmit((body) => onSubmit(body).then(() => {}))}>
+    <form noValidate onSubmit={submit}>
       <Stack gap="lg">
         <TextInput
           label="Address"
@@ -47,12 +62,13 @@ export function WebhookForm({ initial, submitLabel, note, onSubmit, onCancel }: 
           note={note}
           onChange={(kinds) => form.setFieldValue('kinds', kinds)}
         />
+        {proof.fields}
         {form.problem ? <ProblemNote problem={form.problem} title="This was not saved" /> : null}
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
             Cancel
           </Button>
-          <Button type="submit" loading={form.submitting}>
+          <Button type="submit" loading={form.submitting} disabled={!proof.isReady}>
             {submitLabel}
           </Button>
         </Group>

@@ -136,6 +136,7 @@ function EditDialog({ webhook, isOpen, onClose }: EditDialogProps) {
       <WebhookForm
         initial={{ url, description, kinds }}
         submitLabel="Save"
+        needsProof="if-due"
         onSubmit={(body) => change.mutateAsync({ params: { account, id }, body }).then(onClose)}
         onCancel={onClose}
       />

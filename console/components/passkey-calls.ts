@@ -1,4 +1,12 @@
-import { call } from '../../api/call.ts'
+import { call } from '../api/call.ts'
+import { CallProblem } from '../api/call-problem.ts'
+
+type Options = Readonly<Record<string, unknown>>
+
+interface Challenge {
+  readonly ticket: string
+  readonly options: Options
+}
 
 /** Passkeys need a page over https or from this machine, and a host name: a passkey cannot belong to an IP address. */
 export function hasPasskeys(): boolean {
@@ -7,30 +15,36 @@ export function hasPasskeys(): boolean {
 }
 
 export async function signInByPasskey(keep: boolean): Promise<void> {
-  // The service is checked first, because a browser remembers an import that failed while the service was away.
-  const { ticket, options } = await call('requestPasskeySignIn', {})
+  await call('signInByPasskey', { body: { ...(await answer(await call('requestPasskeySignIn', {}))), keep } })
+}
+
+export async function stepUpByPasskey(): Promise<void> {
+  await call('stepUpByPasskey', { body: await answer(await call('requestPasskeyStepUp', {})) })
+}
+
+// Called with a challenge of the service, so that it is there: a browser remembers an import that failed while it was away.
+async function answer({ ticket, options }: Challenge) {
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']
-  const answer = await startAuthentication({ optionsJSON }).catch(explain)
-  await call('signInByPasskey', { body: { ticket, answer: { ...answer }, keep } })
+  return { ticket, answer: { ...(await startAuthentication({ optionsJSON }).catch(explain)) } }
 }
 
 /** The device's answer to the challenge, for the server to verify. */
-export async function createPasskey(options: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+export async function createPasskey(options: Options): Promise<Record<string, unknown>> {
   const { startRegistration } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startRegistration>[0]['optionsJSON']
   return { ...(await startRegistration({ optionsJSON }).catch(explain)) }
 }
 
 /** The errors of browsers are not written for people. */
-export class PasskeyNotGiven extends Error {}
-
 function explain(cause: unknown): never {
   const isKnown = cause instanceof Error && cause.name === 'InvalidStateError'
-  throw new PasskeyNotGiven(
-    isKnown
+  throw new CallProblem({
+    status: 400,
+    code: 'passkey_not_given',
+    message: isKnown
       ? 'This device has a passkey for you already.'
       : 'No passkey was given: the question was cancelled, or took too long. Try again, or use another way.',
-    { cause },
-  )
+    cause,
+  })
 }
