@@ -1,4 +1,4 @@
-import { codePointOf, hasVisible, INVISIBLE } from './one-line.ts'
+import { codePointOf, hasVisible, INVISIBLE } from '../format/one-line.ts'
 
 // The rules for fields of a request. Their messages go to the caller: they say what is wrong and how to fix it.
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { z } from 'zod'
+import { findOneLineFault } from '../format/one-line.ts'
 import { CONSOLE_ROUTES } from './console/routes.ts'
 import { email } from './console/session.ts'
-import { findOneLineFault } from './one-line.ts'
 
 const RULE = { what: 'The name', most: 60 }
 const HIDDEN = ['\u0007', '\u001b', '\u0085', '\u200b', '\u200e', '\u202e', '\u2028', '\u2060', '\u2066', 'a\ufeffb']

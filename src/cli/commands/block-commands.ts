@@ -2,6 +2,7 @@ import { BLOCK_REASON } from '../../contract/console/form-rules.ts'
 import { commandLine } from '../../core/command-line.ts'
 import type { AccountView } from '../../core/ports/administration.ts'
 import type { Block } from '../../core/ports/recipients.ts'
+import { readOneLine } from '../../core/read-one-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { csvLine } from '../../format/csv.ts'
 import { isoTime, relativeTime } from '../../format/instants.ts'
@@ -10,7 +11,7 @@ import { ACTOR, type Cli } from '../cli.ts'
 import { blockJson } from '../format/json-shapes.ts'
 import { mapped } from '../format/mapped.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { parseNumber, parseOneLine } from '../parse/argument.ts'
+import { parseNumber } from '../parse/argument.ts'
 import { findAccount } from '../parse/find-account.ts'
 import { parseNumberFile } from '../parse/number-file.ts'
 
@@ -178,5 +179,5 @@ async function readNumbers(cli: Cli, path: string | undefined): Promise<readonly
 }
 
 function parseReason(text: string | undefined): string | null {
-  return parseOneLine(text ?? '', BLOCK_REASON) || null
+  return readOneLine(text ?? '', BLOCK_REASON) || null
 }

@@ -3,6 +3,7 @@ import { commandLine } from '../../core/command-line.ts'
 import type { Instant } from '../../core/ids.ts'
 import type { TakenOut } from '../../core/message/taken-out.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
+import { readOneLine } from '../../core/read-one-line.ts'
 import { explainStandstill } from '../../core/sentences/explain-standstill.ts'
 import { relativeTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
@@ -11,7 +12,6 @@ import { erasureText } from '../format/erasure-text.ts'
 import { goesOn } from '../format/goes-on.ts'
 import { connectionJson } from '../format/json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { parseOneLine } from '../parse/argument.ts'
 import { ACCOUNT_OPTION, withConnection } from '../parse/connection-argument.ts'
 import { findAccountOrAll } from '../parse/find-account.ts'
 import { addConnectionBacklogCommand } from './connection-backlog-command.ts'
@@ -84,7 +84,7 @@ function addRename(group: NuncioCommand, cli: Cli): void {
     .withJson('the connection')
     .withExamples(commandLine`connection rename 15550001000 ${'Front desk'}`)
     .action(async (number: string, given: string, options: CommonOptions) => {
-      const name = parseOneLine(given, CONNECTION_NAME) || null
+      const name = readOneLine(given, CONNECTION_NAME) || null
       await withConnection(cli, { number, options }, async ({ administration }, { id }) => {
         const connection = await administration.changeConnection(id, { name }, ACTOR)
         const sentence = name === null ? `${number} has no name any more.` : `${number} is now called “${name}”.`

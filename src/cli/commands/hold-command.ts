@@ -2,11 +2,11 @@ import { Option } from 'commander'
 import { commandLine } from '../../core/command-line.ts'
 import { isCopiedHold } from '../../core/copied-hold.ts'
 import type { HoldView } from '../../core/ports/administration.ts'
+import { readOneLine } from '../../core/read-one-line.ts'
 import { isoTime, plainTime, relativeTime } from '../../format/instants.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import { printable } from '../format/printable.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { parseOneLine } from '../parse/argument.ts'
 
 type HoldOptions = CommonOptions & { readonly because?: string; readonly release?: boolean }
 
@@ -40,7 +40,7 @@ export function addHoldCommand(program: NuncioCommand, cli: Cli): void {
         const hold =
           options.because === undefined
             ? await administration.readHold()
-            : await administration.holdLanes(parseOneLine(options.because, { what: 'The reason', most: 500 }), ACTOR)
+            : await administration.holdLanes(readOneLine(options.because, { what: 'The reason', most: 500 }), ACTOR)
         if (options.json)
           return cli.json({ held: hold !== null, since: isoTime(hold?.since ?? null), reason: hold?.reason ?? null })
         await cli.say(hold ? holdText(hold, cli.surroundings.now()) : 'The lanes are not held.')

@@ -6,6 +6,7 @@ import { WANTABLE_KINDS } from '../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../core/notifications/read-webhook-form.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../core/notifications/webhook.ts'
 import type { DeliveryRow, WebhookView } from '../../core/ports/webhooks.ts'
+import { readOneLine } from '../../core/read-one-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { counted } from '../../format/counted.ts'
 import { relativeTime } from '../../format/instants.ts'
@@ -13,7 +14,7 @@ import type { AdministrationSession } from '../../server/wiring/open-administrat
 import { ACTOR, type Cli } from '../cli.ts'
 import { deliveryJson, webhookJson } from '../format/json-shapes.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { collect, parseOneLine } from '../parse/argument.ts'
+import { collect } from '../parse/argument.ts'
 import { findAccount, findAccountOrAll } from '../parse/find-account.ts'
 
 export function addWebhookCommands(program: NuncioCommand, cli: Cli): void {
@@ -57,7 +58,7 @@ function addAdd(group: NuncioCommand, cli: Cli): void {
 
 async function add(cli: Cli, text: string, options: AddOptions): Promise<void> {
   const kinds = readWebhookKinds(options.notice ?? WANTABLE_KINDS)
-  const description = parseOneLine(options.description ?? '', WEBHOOK_DESCRIPTION)
+  const description = readOneLine(options.description ?? '', WEBHOOK_DESCRIPTION)
   await cli.withAdministration(async (session) => {
     const { id: accountId } = await findAccount(session.administration, options.account)
     const url = readWebhookUrl(text, session.webhookRanges)

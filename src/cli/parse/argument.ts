@@ -1,7 +1,7 @@
 import { parseCidr } from '../../config/cidr.ts'
 import { checkNumber } from '../../contract/field-rules.ts'
-import { findOneLineFault } from '../../contract/one-line.ts'
 import { MESSAGE_STATES, type MessageState } from '../../core/message/message.ts'
+import { readOneLine } from '../../core/read-one-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../core/token/token.ts'
 
@@ -20,16 +20,8 @@ export function parseNumber(text: string): string {
   return text
 }
 
-/** A name, a reason or a description, by the same rule as in the console. */
-export function parseOneLine(text: string, rule: Parameters<typeof findOneLineFault>[1]): string {
-  const line = text.trim()
-  const fault = findOneLineFault(line, rule)
-  if (fault !== null) throw new Refusal('argument_invalid', fault)
-  return line
-}
-
 export function parseName(text: string, what: string): string {
-  return parseOneLine(text, { what: `The name of ${what}`, most: 60 })
+  return readOneLine(text, { what: `The name of ${what}`, most: 60 })
 }
 
 export function parseEvents(given: readonly string[] | undefined): readonly TokenEvent[] {

@@ -1,4 +1,4 @@
-import type { OneLineRule } from '../one-line.ts'
+import type { OneLineRule } from '../../format/one-line.ts'
 
 // Rules of both the command line and the console. Without zod, because loading it would double the time of a short command.
 

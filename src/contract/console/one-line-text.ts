@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findOneLineFault, type OneLineRule } from '../one-line.ts'
+import { findOneLineFault, type OneLineRule } from '../../format/one-line.ts'
 
 export function oneLine(rule: OneLineRule) {
   return z

@@ -10,9 +10,9 @@ import {
 } from '../../../core/notifications/notification-kinds.ts'
 import { readWebhookKinds, readWebhookUrl } from '../../../core/notifications/read-webhook-form.ts'
 import type { DeliveryRow, DeliveryView, OfWebhook, WebhookView } from '../../../core/ports/webhooks.ts'
+import { readOneLine } from '../../../core/read-one-line.ts'
 import { readParts } from '../../../core/refusals.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
-import { readOneLine } from '../read-one-line.ts'
 import type { Handlers } from '../request-context.ts'
 
 /** Long enough to give a receiver the new secret without a gap. */
