@@ -233,12 +233,16 @@ export class JoinedRefusal extends Refusal {
 }
 
 /** Reads each part of a form; refuses with all that is wrong. */
-export function readParts<Values extends object>(parts: { readonly [Key in keyof Values]: () => Values[Key] }): Values {
+export async function readParts<Values extends object>(
+  parts: {
+    readonly [Key in keyof Values]: () => Values[Key] | Promise<Values[Key]>
+  },
+): Promise<Values> {
   const values: Partial<Values> = {}
   const refused: Refusal[] = []
   for (const key of Object.keys(parts) as (keyof Values)[]) {
     try {
-      values[key] = parts[key]()
+      values[key] = await parts[key]()
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       refused.push(error)

@@ -119,6 +119,8 @@ export interface TokenViews {
   describeTokenUse(accountId: AccountId, id: TokenId, since: Instant): Promise<TokenActivity>
   /** All of the account but removed ones, by number: what a token can be bound to. */
   listTokenConnections(accountId: AccountId): Promise<readonly TokenConnection[]>
+  /** Refuses with `token_exists`. For a form that is to show all that is wrong at once. */
+  refuseTakenName(accountId: AccountId, name: string): Promise<void>
   /**
    * Creates a token as Administration does, if the connections it is bound to are of its account and not removed.
    * Refuses with `token_exists` and `connection_unknown`.

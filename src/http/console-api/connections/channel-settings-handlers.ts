@@ -37,9 +37,8 @@ export function channelSettingsHandlers(deps: ConsoleDeps): Handlers<ChannelSett
       const number = plainNumber(body.number)
       const description = findChannel(channels, channel)
       if (!description) throw new Refusal('channel_unknown', undefined, 'channel')
-      const ofNumber = checkNumber(number)
       const [first, ...others] = [
-        ...(ofNumber ? [new Refusal(ofNumber.code, ofNumber.message.replaceAll('`', ''), 'number')] : []),
+        ...(await findNumberFaults(deps, accountId, number)),
         ...connectionService.findFaults(channel, body.settings).map((one) => namingField(description, one)),
       ]
       if (first) throw new JoinedRefusal([first, ...others])
@@ -109,6 +108,14 @@ function changeOf(
   { channelSettings, link }: Pick<StoredConnection, 'channelSettings' | 'link'>,
 ): ConnectionChange {
   return { channelSettings, expected, ...(link && { link }) }
+}
+
+/** Found before the network is asked, and reported together with the faults of the settings. */
+async function findNumberFaults({ store }: ConsoleDeps, accountId: AccountId, number: string): Promise<Refusal[]> {
+  const fault = checkNumber(number)
+  if (fault) return [new Refusal(fault.code, fault.message.replaceAll('`', ''), 'number')]
+  const { items } = await store.lanes.listLanes({ accountId, find: number, group: null, after: null })
+  return items.some((lane) => lane.number === number) ? [new Refusal('connection_exists', undefined, 'number')] : []
 }
 
 async function readPeers({ store }: ConsoleDeps, accountId: AccountId): Promise<readonly StoredConnection[]> {

@@ -70,6 +70,7 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const setting = await fieldsOf({ number: '15550001001', channel: 'sandbox', settings })
     const channel = await fieldsOf({ number: '15550001001', channel: 'pigeon' })
     const all = await fieldsOf({ number: '12', channel: 'sandbox', settings: { latency: 'slow' } })
+    const taken = await fieldsOf({ number: '15550001000', channel: 'sandbox', settings: { latency: 'slow' } })
 
     assert.deepEqual(number, [
       400,
@@ -97,6 +98,10 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual(
       [all[0], (all[1] as { field: string }[]).map(({ field }) => field)],
       [400, ['number', 'settings.latency']],
+    )
+    assert.deepEqual(
+      [taken[0], (taken[1] as { field: string; message: string }[]).map(({ message }) => message.slice(0, 32))],
+      [400, ['This number is a connection of t', 'Latency must be a time such as 2']],
     )
     assert.deepEqual(channel, [404, [{ field: 'channel', message: 'There is no channel of this name.' }]])
   })

@@ -46,6 +46,16 @@ function at(id: string) {
   return { params: { account: acme, id }, query: {} }
 }
 
+async function refusalOf(call: Promise<unknown>): Promise<JoinedRefusal> {
+  const error = await call.catch((caught: unknown) => caught)
+  assert.ok(error instanceof JoinedRefusal)
+  return error
+}
+
+function fieldsOf({ parts }: JoinedRefusal) {
+  return parts.map(({ field }) => field)
+}
+
 describe('the console’s tokens', () => {
   beforeEach(open)
 
@@ -90,14 +100,14 @@ describe('the console’s tokens', () => {
   })
 
   it('are refused with all that is wrong at once', async () => {
-    const wrong = { name: '', expiration: 'date', sourceRanges: ['office', '10.0.0.1/8'] }
-    const error = await create(wrong).catch((caught: unknown) => caught)
+    await create()
+    const wrong = { expiration: 'date', connectionIds: ['con_unknown'], sourceRanges: ['office', '10.0.0.1/8'] }
+    const error = await refusalOf(create({ ...wrong, name: '' }))
+    const taken = await refusalOf(create({ ...wrong, name: ' shop ' }))
 
-    assert.ok(error instanceof JoinedRefusal)
-    assert.deepEqual(
-      error.parts.map(({ field }) => field),
-      ['name', 'expiresAt', 'sourceRanges'],
-    )
+    assert.deepEqual(fieldsOf(error), ['name', 'expiresAt', 'connectionIds', 'sourceRanges'])
+    assert.deepEqual(fieldsOf(taken), ['name', 'expiresAt', 'connectionIds', 'sourceRanges'])
+    assert.match(taken.message, /There is a token named “shop” already/)
     assert.match(error.message, /“office” is no address range.*“10\.0\.0\.1\/8” is no range/)
   })
 
@@ -162,6 +172,20 @@ describe('the console’s tokens', () => {
     assert.ok(isWellFormedToken(successor.token))
     assert.deepEqual([successor.details.name, successor.details.expiresAt], ['shop', NOON + 30 * DAY])
     assert.deepEqual([old.name, old.expiresAt], ['shop (old)', NOON + DAY])
+  })
+
+  it('are not replaced before both ends are right, and say so of both at once', async () => {
+    const { details } = await create()
+    const rotate = (expiresAt: number) =>
+      handlers.rotateToken(
+        { ...at(details.id), body: { expiration: 'date', expiresAt, oldEndsAt: NOON + 91 * DAY } },
+        context(),
+      )
+
+    assert.deepEqual(fieldsOf(await refusalOf(rotate(NOON))), ['expiresAt', 'oldEndsAt'])
+    assert.deepEqual(fieldsOf(await refusalOf(rotate(NOON + DAY))), ['oldEndsAt'])
+    await handlers.deleteToken({ ...at(details.id), body: { name: 'shop' } }, context())
+    await assert.rejects(rotate(NOON), { code: 'token_ended' })
   })
 
   it('offers events by group, and the address to send to', async () => {

@@ -4,7 +4,9 @@ import type { ConnectionId, Instant, TokenId } from '../../../core/ids.ts'
 import type { TokenActivity } from '../../../core/ports/console/tokens.ts'
 import { readOneLine } from '../../../core/read-one-line.ts'
 import { Refusal, readParts } from '../../../core/refusals.ts'
+import { readBoundConnections } from '../../../core/token/bound-connections.ts'
 import { expirationAt } from '../../../core/token/expiration.ts'
+import { oldEndAt, refuseEnded } from '../../../core/token/rotation.ts'
 import { TOKEN_EVENT_NAMES, TOKEN_EVENTS } from '../../../core/token/token.ts'
 import { createToken, tokenPrefix } from '../../../core/token/token-format.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
@@ -56,28 +58,33 @@ function changing({
   return {
     async createToken({ body }, { accountId, actor, now }) {
       const { token, ...kept } = generateToken(randomBytes)
-      const read = readParts({
-        name: () => readOneLine(body.name, TOKEN_NAME, 'name'),
+      const own = await tokens.listTokenConnections(accountId)
+      const read = await readParts({
+        async name() {
+          const name = readOneLine(body.name, TOKEN_NAME, 'name')
+          await tokens.refuseTakenName(accountId, name)
+          return name
+        },
         expiresAt: () => expirationAt(body.expiration, body.expiresAt, now),
         events: () => readEvents(body.events),
+        connectionIds: () => readBoundConnections(body.connectionIds as ConnectionId[] | null, own),
         sourceRanges: () => body.sourceRanges && readSourceRanges(body.sourceRanges),
       })
-      const connectionIds = body.connectionIds && [...new Set(body.connectionIds as ConnectionId[])]
-      const wanted = { accountId, connectionIds, ...read, ...kept }
-      return mutable({ token, details: await tokens.createBoundToken(wanted, actor) })
+      return mutable({ token, details: await tokens.createBoundToken({ accountId, ...read, ...kept }, actor) })
     },
     async renameToken({ params, body }, { accountId, actor }) {
       return mutable(await tokens.renameToken(accountId, { id: params.id as TokenId, name: body.name }, actor))
     },
     async rotateToken({ params, body }, { accountId, actor, now }) {
       const { token, ...kept } = generateToken(randomBytes)
-      const rotation = {
-        id: params.id as TokenId,
-        oldEndsAt: body.oldEndsAt,
-        expiresAt: expirationAt(body.expiration, body.expiresAt, now),
-        ...kept,
-      }
-      return mutable({ token, details: await tokens.rotateToken(accountId, rotation, actor) })
+      const id = params.id as TokenId
+      const old = await tokens.readToken(accountId, id)
+      refuseEnded(old, now)
+      const ends = await readParts({
+        expiresAt: () => expirationAt(body.expiration, body.expiresAt, now),
+        oldEndsAt: () => oldEndAt(body.oldEndsAt, old, now),
+      })
+      return mutable({ token, details: await tokens.rotateToken(accountId, { id, ...ends, ...kept }, actor) })
     },
     async deleteToken({ params, body }, { accountId, actor }) {
       // By id alone: `deleteToken` also accepts names and prefixes, which are not meant here.

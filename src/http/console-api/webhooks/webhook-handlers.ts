@@ -69,7 +69,7 @@ function changing({
 > {
   return {
     async changeWebhook({ params: { id }, body }, { accountId, actor }) {
-      return presentWebhook(await webhooks.changeWebhook({ accountId, id }, readForm(body, webhookRanges), actor))
+      return presentWebhook(await webhooks.changeWebhook({ accountId, id }, await readForm(body, webhookRanges), actor))
     },
     async setWebhookState({ params: { id }, body: { state } }, { accountId, actor }) {
       return presentWebhook(await webhooks.setWebhookState({ accountId, id }, state, actor))
@@ -103,7 +103,7 @@ function ofSecrets({
   return {
     async createWebhook({ body }, { accountId, actor }) {
       const of: OfWebhook = { accountId, id: drawWebhookId(randomBytes) }
-      const wanted = { ...of, ...readForm(body, webhookRanges) }
+      const wanted = { ...of, ...(await readForm(body, webhookRanges)) }
       const { secret, sealed } = draw(of)
       return { secret, details: presentWebhook(await webhooks.addWebhook({ ...wanted, secret: sealed }, actor)) }
     },

@@ -72,7 +72,11 @@ export function createConnectionChanges(store: Store): Pick<Administration, Chan
           .where('c.number', '=', number)
           .execute()
         if (same.length > 0)
-          throw new Refusal('connection_exists', `${number} is a connection of the account “${account.name}” already.`)
+          throw new Refusal(
+            'connection_exists',
+            `${number} is a connection of the account “${account.name}” already.`,
+            'number',
+          )
         if (link) await refuseTakenKey(making, { id, channel, link })
         await tables
           .insertInto('connection')

@@ -1,20 +1,25 @@
 import type { AccountId, TokenId } from '../../../core/ids.ts'
-import type { NewToken } from '../../../core/ports/administration.ts'
 import type { TokenViews } from '../../../core/ports/console/tokens.ts'
 import { Refusal } from '../../../core/refusals.ts'
-import { type Change, change, type Store, writeAudit } from '../store.ts'
+import { readBoundConnections } from '../../../core/token/bound-connections.ts'
+import { oldEndAt, refuseEnded } from '../../../core/token/rotation.ts'
+import { type Change, change, readingOf, type Store, writeAudit } from '../store.ts'
 import { listTokenConnections, readToken } from './token-rows.ts'
 import { addToken, isTaken, refuseTakenName } from './tokens.ts'
 
-const OVERLAP_MS = 7 * 86_400_000
 const LONGEST_NAME = 60
 const MOST_NAMES_TRIED = 100
 
-export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundToken' | 'renameToken' | 'rotateToken'> {
+export function createTokenChanges(
+  store: Store,
+): Pick<TokenViews, 'refuseTakenName' | 'createBoundToken' | 'renameToken' | 'rotateToken'> {
   return {
+    async refuseTakenName(accountId, name) {
+      await refuseTakenName(readingOf(store).tables, accountId, name)
+    },
     createBoundToken: (token, actor) =>
       change(store, actor, async (making) => {
-        await refuseForeignConnections(making, token)
+        readBoundConnections(token.connectionIds, await listTokenConnections(making.tables, token.accountId))
         const id = await addToken(making, token)
         return readToken(making.tables, token.accountId, id)
       }),
@@ -23,7 +28,7 @@ export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundT
         const old = await readToken(making.tables, accountId, id)
         if (old.deletedAt !== null) throw new Refusal('token_unknown', 'This token was deleted, so it keeps its name.')
         if (old.name === name) return old
-        await refuseTakenName(making, accountId, name)
+        await refuseTakenName(making.tables, accountId, name)
         await rename(making, { accountId, id, from: old.name, to: name })
         return readToken(making.tables, accountId, id)
       }),
@@ -35,14 +40,8 @@ export function createTokenChanges(store: Store): Pick<TokenViews, 'createBoundT
       change(store, actor, async (making) => {
         const { tables, at } = making
         const old = await readToken(tables, accountId, rotation.id)
-        if (old.deletedAt !== null || old.expiresAt <= at || old.successorId !== null) throw new Refusal('token_ended')
-        const endsAt = rotation.oldEndsAt ?? Math.min(at + OVERLAP_MS, old.expiresAt)
-        if (endsAt <= at || endsAt > old.expiresAt)
-          throw new Refusal(
-            'expiry_invalid',
-            'The old token can end between now and when it would have expired anyway.',
-            'oldEndsAt',
-          )
+        refuseEnded(old, at)
+        const endsAt = oldEndAt(rotation.oldEndsAt, old, at)
         const oldName = await freeNameOfOld(making, accountId, old.name)
         await rename(making, { accountId, id: old.id, from: old.name, to: oldName })
         const id = await addToken(making, {
@@ -94,16 +93,4 @@ async function freeNameOfOld({ tables }: Change, accountId: AccountId, name: str
     if (!(await isTaken(tables, accountId, free))) return free
   }
   throw new Refusal('token_exists', `There are ${MOST_NAMES_TRIED} old tokens of this name. Delete some of them first.`)
-}
-
-async function refuseForeignConnections({ tables }: Change, token: NewToken): Promise<void> {
-  const { accountId, connectionIds } = token
-  if (!connectionIds || connectionIds.length === 0) return
-  const own = new Set((await listTokenConnections(tables, accountId)).map(({ id }) => id))
-  if (!connectionIds.every((id) => own.has(id)))
-    throw new Refusal(
-      'connection_unknown',
-      'One of these connections is no longer there. Choose again.',
-      'connectionIds',
-    )
 }

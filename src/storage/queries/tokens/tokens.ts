@@ -38,7 +38,7 @@ export function createTokens(store: Store): Pick<Administration, 'createToken' |
 export async function addToken(making: Change, token: NewToken): Promise<TokenId> {
   const { tables, at, actor } = making
   const { accountId, name } = token
-  await refuseTakenName(making, accountId, name)
+  await refuseTakenName(tables, accountId, name)
   const id = newTokenId()
   await tables
     .insertInto('token')
@@ -79,7 +79,7 @@ export async function isTaken(tables: Reader, accountId: AccountId, name: string
   return same !== undefined
 }
 
-export async function refuseTakenName({ tables }: Change, accountId: AccountId, name: string): Promise<void> {
+export async function refuseTakenName(tables: Reader, accountId: AccountId, name: string): Promise<void> {
   if (await isTaken(tables, accountId, name))
     throw new Refusal(
       'token_exists',
