@@ -20,8 +20,7 @@ export interface Draft {
   readonly caption: string
 }
 
-export const FIRST_DRAFT: Draft = {
-  from: '',
+export const FIRST_DRAFT: Omit<Draft, 'from'> = {
   // From a range that is not assigned; the sandbox treats it as an ordinary recipient.
   to: '15551234567',
   text: 'Hello from Nuncio',

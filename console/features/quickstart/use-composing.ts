@@ -5,7 +5,7 @@ import { useAccount } from '../../components/account.tsx'
 import { useTokenInHand } from '../../components/token-in-hand.ts'
 import { withoutMarks } from '../../components/without-marks.ts'
 import { type SendReply, send } from '../sandbox/send-request.ts'
-import { bodyOf, type Draft, FIRST_DRAFT, faultsOf, type MessageKind, tokenFault } from './draft.ts'
+import { bodyOf, FIRST_DRAFT, faultsOf, type MessageKind, tokenFault } from './draft.ts'
 
 /** Errors by field. */
 type FieldProblems = Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export type Composing = ReturnType<typeof useComposing>
 export function useComposing(type: MessageKind, from: string) {
   const { id: account } = useAccount()
   const [token, setToken] = useTokenInHand(account)
-  const [given, setDraft] = useState<Draft>(FIRST_DRAFT)
+  const [given, setDraft] = useState(FIRST_DRAFT)
   const [problems, setProblems] = useState<FieldProblems>({})
   const [problem, setProblem] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
@@ -66,7 +66,7 @@ export function useComposing(type: MessageKind, from: string) {
       setProblems(without('token'))
       setToken(text === '' ? null : text)
     },
-    write: (part: Partial<Draft>) => {
+    write: (part: Partial<typeof FIRST_DRAFT>) => {
       setProblems({})
       setDraft((last) => ({ ...last, ...part }))
     },

@@ -44,8 +44,8 @@ export type SandboxCommand = (typeof SANDBOX_COMMANDS)[keyof typeof SANDBOX_COMM
 
 /** What the sandbox says where it fails as its recipient asks. */
 export function failureWords(command: SandboxCommand): string {
-  const happens = Object.values(SANDBOX_COMMANDS).find((one) => one.command === command)?.happens
-  return `a test number: ${happens ?? command}`
+  const { happens } = Object.values(SANDBOX_COMMANDS).find((one) => one.command === command) as Command
+  return `a test number: ${happens}`
 }
 
 export function commandOf(recipient: string): SandboxCommand | null {
