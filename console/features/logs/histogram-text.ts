@@ -1,6 +1,8 @@
 import type { LogCounts } from '../../../src/contract/console/log.ts'
 import { dayAndClock } from '../../components/instants.ts'
 
+type Bars = Pick<LogCounts, 'bars' | 'barMs'>
+
 /** The first and the last bar, in the order in which they were chosen. */
 export type BarRange = readonly [number, number]
 
@@ -9,18 +11,18 @@ export function inOrder([one, other]: BarRange): BarRange {
 }
 
 /** The time of these bars, both ends included. */
-export function spanOf(range: BarRange, { bars, barMs }: LogCounts): { since: number; until: number } {
+export function spanOf(range: BarRange, { bars, barMs }: Bars): { since: number; until: number } {
   const [from, to] = inOrder(range)
   return { since: bars[from]?.at ?? 0, until: (bars[to]?.at ?? 0) + barMs - 1 }
 }
 
 /** "27 Nov, 14:30 to 27 Nov, 15:00". */
-export function spanText(range: BarRange, counts: LogCounts): string {
+export function spanText(range: BarRange, counts: Bars): string {
   const { since, until } = spanOf(range, counts)
   return `${dayAndClock.format(since)} to ${dayAndClock.format(until + 1)}`
 }
 
-type Bar = LogCounts['bars'][number]
+type Bar = Bars['bars'][number]
 
 const WORDS: readonly { readonly keys: readonly (keyof Bar)[]; readonly word: string }[] = [
   { keys: ['published'], word: 'sent' },

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LOG_VIEWS, logFilter } from '../../../src/contract/console/log.ts'
+import type { Totals } from '../../../src/contract/console/overview.ts'
 import type { StateGroup } from '../../app/theme.ts'
 import { digitsOfNumber } from '../../components/number-digits.ts'
 import type { STATE_LABELS } from './log-labels.ts'
@@ -142,31 +143,7 @@ export const QUICK_FILTERS: readonly [QuickFilter, ...QuickFilter[]] = [
   },
 ]
 
-export type ResultKey = keyof typeof NO_TOTALS
-export type Totals = Readonly<Record<ResultKey, number>>
-const NO_TOTALS = {
-  published: 0,
-  waiting: 0,
-  failed: 0,
-  unconfirmed: 0,
-  expired: 0,
-  cancelled: 0,
-  refused: 0,
-  accepted: 0,
-}
-type Bar = Readonly<Record<Exclude<ResultKey, 'accepted'>, number>>
-
-export function totalsOf(bars: readonly Bar[]): Totals {
-  const totals = { ...NO_TOTALS }
-  for (const bar of bars) {
-    for (const key of Object.keys(NO_TOTALS) as ResultKey[]) {
-      if (key === 'accepted') continue
-      totals[key] += bar[key]
-      if (key !== 'refused') totals.accepted += bar[key]
-    }
-  }
-  return totals
-}
+export type ResultKey = keyof Totals
 
 /** The filters without the result, which is what is counted. */
 export function countedFilter(search: LogSearch): LogSearch {

@@ -1,6 +1,7 @@
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
 import { Download } from 'lucide-react'
 import { Suspense } from 'react'
+import type { Totals } from '../../../src/contract/console/overview.ts'
 import { addressOf } from '../../api/call.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
@@ -28,9 +29,7 @@ import {
   rangeOf,
   SHOWN_RANGES,
   shownResults,
-  type Totals,
   toFilter,
-  totalsOf,
 } from './log-search.ts'
 import { LogTable } from './log-table.tsx'
 import classes from './logs.module.css'
@@ -45,7 +44,7 @@ export function Logs() {
   const [search, change] = useSearchState(logSearch)
   const { source, scannedBackTo, isLooking, stop } = useLogRows(search)
   const counts = useLogCounts(search)
-  const totals = counts === null ? null : totalsOf(counts.bars)
+  const totals = counts?.totals ?? null
   const range = rangeOf(search)
   // The range stays: it is chosen apart from the filters.
   const clear = () => change({ ...NO_FILTERS, view: undefined }, { isStep: true })

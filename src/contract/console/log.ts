@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { tallies } from './overview.ts'
+import { tallies, totals } from './overview.ts'
 import { consoleRoute, RAW } from './route.ts'
 import { done, inAccount, instant, ofAccount, page } from './shapes.ts'
 import {
@@ -144,6 +144,7 @@ const logCounts = z.object({
       barMs: z.int(),
       /** Messages and refused requests, without repeats, by when they came. */
       bars: z.array(tallies.extend({ at: instant })),
+      totals,
     })
     .nullable(),
 })

@@ -17,6 +17,9 @@ export const tallies = z.object({
   refused: z.int(),
 })
 
+export const totals = tallies.extend({ accepted: z.int() })
+export type Totals = z.output<typeof totals>
+
 const overview = z.object({
   now: instant,
   range: z.enum(OVERVIEW_RANGES),
@@ -25,7 +28,7 @@ const overview = z.object({
   /** The length of a bar; a day on which the clocks change is an hour shorter or longer. */
   barMs: z.int(),
   bars: z.array(tallies.extend({ at: instant })),
-  totals: tallies.extend({ accepted: z.int() }),
+  totals,
   /** The time up to which bars and totals are counted; null: nothing has been counted yet. */
   countedAt: instant.nullable(),
   /** False while some hours of the range are not counted yet. */

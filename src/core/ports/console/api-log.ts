@@ -2,7 +2,7 @@ import type { AccountId, ConnectionId, Instant, TokenId } from '../../ids.ts'
 import type { MessageState, MessageType } from '../../message/message.ts'
 import type { EndedToken } from '../../token/token.ts'
 import type { Actor, ConnectionState, MessageTimeline, RequestView } from '../administration.ts'
-import type { Tallies, TallyBar } from './overview.ts'
+import type { Tallies, TallyBar, Totals } from './overview.ts'
 
 /** A null filters nothing. */
 export interface LogFilter {
@@ -106,6 +106,7 @@ interface LogCounts {
   readonly barMs: number
   /** From the first time of the filter on, without gaps; the first bar may begin a little before. */
   readonly bars: readonly TallyBar[]
+  readonly totals: Totals
 }
 
 export interface LogMedia {

@@ -15,6 +15,10 @@ export interface Tallies {
   readonly refused: number
 }
 
+export interface Totals extends Tallies {
+  readonly accepted: number
+}
+
 export interface TallyBar extends Tallies {
   readonly at: Instant
 }
@@ -78,7 +82,7 @@ export interface OverviewView {
   readonly from: Instant
   readonly barMs: number
   readonly bars: readonly TallyBar[]
-  readonly totals: Tallies & { readonly accepted: number }
+  readonly totals: Totals
   /** Null: nothing has been counted yet. */
   readonly countedAt: Instant | null
   /** False while hours of the range are still to be counted for the first time. */

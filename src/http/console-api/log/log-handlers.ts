@@ -22,7 +22,7 @@ export function logHandlers({ store: { apiLog }, publicUrl }: Deps): Handlers<ty
 
     async countLog({ query: { offset, ...filter } }, { accountId, role }) {
       const counts = await apiLog.countByTime(accountId, { filter: readFilter(filter, role), offsetMinutes: offset })
-      return { counts: counts && { barMs: counts.barMs, bars: [...counts.bars] } }
+      return { counts: counts && { ...counts, bars: [...counts.bars] } }
     },
 
     async showLogEntry({ params: { id } }, { accountId, role }) {

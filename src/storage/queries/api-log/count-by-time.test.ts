@@ -64,6 +64,8 @@ describe.each(ENGINES)('the counts of the API log over time, on %s', (engine) =>
       offsetMinutes: 0,
     })
     assert.deepEqual([counts?.barMs, counts?.bars.length, counts?.bars[0]?.at], [MINUTE_MS, 61, SINCE])
+    const { accepted, failed: unsent, published, refused: rejected } = counts?.totals ?? {}
+    assert.deepEqual([accepted, unsent, published, rejected], [3, 1, 1, 12])
   })
 
   it('follow the filters, also those that are checked on the bodies of messages', async () => {

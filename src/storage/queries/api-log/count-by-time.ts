@@ -1,5 +1,6 @@
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import { type ApiLog, type LogFilter, NO_FILTER } from '../../../core/ports/console/api-log.ts'
+import { totalsOf } from '../overview/hour-tally.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../overview/hours.ts'
 import { readHours } from '../overview/read-bars.ts'
 import { readRecent } from '../overview/recent.ts'
@@ -43,7 +44,7 @@ export async function countByTime(
     { accountId, filter: { ...filter, ...times, result: filter.result ?? 'all' } },
     { ms, offsetMs },
   )
-  if (exact !== null) return barsOf(exact, times, { ms, offsetMs })
+  if (exact !== null) return withTotals(barsOf(exact, times, { ms, offsetMs }))
   if (!isOnlyTimes(filter)) return null
   const step = { ms: Math.max(HOUR_MS, ms), offsetMs }
   const hours = await readHours(
@@ -51,7 +52,11 @@ export async function countByTime(
     { accountId, connectionId: null, ...times },
     await readRecent(store, accountId, now),
   )
-  return barsOf(hours, times, step)
+  return withTotals(barsOf(hours, times, step))
+}
+
+function withTotals(counts: ReturnType<typeof barsOf>) {
+  return { ...counts, totals: totalsOf(counts.bars) }
 }
 
 /** The shortest step that makes no more bars than fit on a screen. */

@@ -1,5 +1,5 @@
 import type { MessageState } from '../../../core/message/message.ts'
-import type { Tallies } from '../../../core/ports/console/overview.ts'
+import type { Tallies, Totals } from '../../../core/ports/console/overview.ts'
 import type { Tables } from '../tables.generated.ts'
 
 type TalliedState = keyof Tallies
@@ -66,4 +66,11 @@ export const NONE: Tallies = {
   expired: 0,
   cancelled: 0,
   refused: 0,
+}
+
+export function totalsOf(bars: readonly Tallies[]): Totals {
+  const totals: Record<keyof Tallies, number> = { ...NONE }
+  for (const bar of bars) for (const state of Object.keys(NONE) as (keyof Tallies)[]) totals[state] += bar[state]
+  const { published, waiting, failed, unconfirmed, expired, cancelled } = totals
+  return { ...totals, accepted: published + waiting + failed + unconfirmed + expired + cancelled }
 }

@@ -100,13 +100,6 @@ export async function readCounted(
   return { countedAt: recent ? now : (row?.at ?? null), isComplete: (row?.hours ?? 0) >= expected }
 }
 
-export function totalsOf(bars: readonly Tallies[]): Tallies & { readonly accepted: number } {
-  const totals: Record<keyof Tallies, number> = { ...NONE }
-  for (const bar of bars) for (const state of Object.keys(NONE) as (keyof Tallies)[]) totals[state] += bar[state]
-  const { published, waiting, failed, unconfirmed, expired, cancelled } = totals
-  return { ...totals, accepted: published + waiting + failed + unconfirmed + expired + cancelled }
-}
-
 type Reader = Pick<WantedOverview, 'timeZone' | 'offsetMinutes'>
 
 /** When the bars begin, oldest first: the last `count` up to now, whole hours or days by the reader's clock. */
