@@ -56,7 +56,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         leftSection={<Search size={18} aria-hidden />}
         rightSection={<Kbd size="xs">Esc</Kbd>}
         rightSectionWidth={56}
-        placeholder="A page, a number, a text, an id or an error"
+        placeholder="Page, number, text or id"
         aria-label="Search or go to"
         role="combobox"
         aria-expanded

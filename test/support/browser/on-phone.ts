@@ -3,12 +3,29 @@ import { findBarriers } from './find-barriers.ts'
 
 const PHONE = { width: 390, height: 844 }
 
-/** The accessibility faults at the width of a phone, light and dark: what axe finds, and what sticks out at the side. */
+// Only a canvas measures the width of a placeholder. As text, because these names are the browser's.
+const CUT_PLACEHOLDERS = `[...document.querySelectorAll('input[placeholder]')].flatMap((field) => {
+  const { font, paddingLeft, paddingRight } = getComputedStyle(field)
+  const canvas = document.createElement('canvas').getContext('2d')
+  canvas.font = font
+  const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+  return field.clientWidth > 0 && canvas.measureText(field.placeholder).width > room ? [field.placeholder] : []
+})`
+
+/**
+ * The accessibility faults at the width of a phone, light and dark: what axe finds, what sticks out at the side, and
+ * placeholders that are cut.
+ */
 export function findBarriersOnPhone(page: Page): Promise<string[]> {
   return onPhone(page, async () => {
     const found = await findBarriers(page)
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-    return overflow > 0 ? [...found, `${page.url()}: ${overflow} pixels stand out at the side`] : found
+    const cut = await page.evaluate<string[]>(CUT_PLACEHOLDERS)
+    return [
+      ...found,
+      ...(overflow > 0 ? [`${page.url()}: ${overflow} pixels stand out at the side`] : []),
+      ...cut.map((text) => `${page.url()}: the placeholder “${text}” is cut`),
+    ]
   })
 }
 
