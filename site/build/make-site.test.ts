@@ -128,6 +128,7 @@ describe('the search in these documents', () => {
     ['limits', '/docs/limits'],
     ['undelivered', '/docs/guides/not-sent'],
     ['rotate a token', '/docs/guides/tokens'],
+    ['api key', '/docs/guides/tokens'],
     ['delete personal data', '/docs/operating/personal-data'],
     ['docker', '/docs/operating/install-docker'],
   ])('finds for “%s” the page %s among the first three', (query, address) => {

@@ -144,7 +144,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`API tokens in the console, on 
     const dialog = page.getByRole('dialog')
     const menu = page.getByRole('button', { name: 'Actions for the token web-shop', exact: true })
     await choose('Rename…')
-    await expect(dialog.getByLabel('API key name')).toBeFocused()
+    await expect(dialog.getByLabel('Name of the token')).toBeFocused()
     assert.deepEqual(await opened.axe(), [])
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await expect(menu).toBeFocused()

@@ -85,7 +85,7 @@ function TokenForm({ offer }: { readonly offer: Offer }) {
         <Stack gap="lg">
           <TextInput
             label="API key name"
-            description="Who uses it, such as web-shop. 1 to 60 characters, unique in this account."
+            description="The name of this token: who uses it, such as web-shop. 1 to 60 characters, unique in this account."
             required
             autoFocus
             autoComplete="off"

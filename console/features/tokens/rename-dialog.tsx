@@ -39,7 +39,7 @@ function RenameForm({ token, onClose }: Omit<RenameDialogProps, 'isOpen'>) {
     <form noValidate onSubmit={submit}>
       <Stack>
         <TextInput
-          label="API key name"
+          label="Name of the token"
           description="The token itself stays the same."
           autoComplete="off"
           data-autofocus
