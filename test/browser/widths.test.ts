@@ -90,6 +90,17 @@ describe.skipIf(obstacle !== null)(`pages at every width${skipNote(obstacle)}`, 
     assert.ok(menu.x + menu.width <= SMALLEST.width, JSON.stringify(menu))
   })
 
+  it('the tab bar does not cover the button that sends from the sandbox inbox on a tablet', async () => {
+    await page.setViewportSize(TABLET)
+    await opened.visit(`/sandbox?to=${UNKNOWN_DELIVERED}`)
+    const button = page.locator('form').getByRole('button', { name: 'Send', exact: true })
+    await button.waitFor()
+
+    const [send, tabs] = [await boxOf(button), await boxOf(page.getByRole('navigation', { name: 'Main pages' }))]
+
+    assert.ok(send.y + send.height <= tabs.y, JSON.stringify({ send, tabs }))
+  })
+
   it('the tab bar marks More on a page without a tab', async () => {
     await page.setViewportSize(SMALLEST)
     const more = page.getByRole('button', { name: 'More', exact: true })

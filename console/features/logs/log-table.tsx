@@ -172,5 +172,5 @@ function Numbers({ row: { from, to, connectionName } }: { readonly row: LogRow }
 /** For a refused request, these may have any value. */
 function Written({ text }: { readonly text: string | null }) {
   if (text === null) return '–'
-  return /^\d{4,15}$|•/.test(text) ? <MaskedNumber number={text} /> : <Code>{text.slice(0, 40)}</Code>
+  return /^\d{4,15}$|•/.test(text) ? <MaskedNumber number={text} /> : <Code title={text}>{text.slice(0, 40)}</Code>
 }
