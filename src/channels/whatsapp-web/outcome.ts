@@ -1,4 +1,5 @@
 import type { Failure, Outcome, RateLimitDelay } from '../../core/ports/channel.ts'
+import { loginRefused } from '../../core/sentences/explain-session.ts'
 import type { SessionStatus } from './close-code.ts'
 import type { Found, RelayEnd } from './thread/messages.ts'
 
@@ -47,7 +48,7 @@ export function failureOfStatus(status: SessionStatus, now: number): Failure {
     case 'client-refused':
       return {
         ...ofConnection('client_refused', PERSON_ACTS_MS),
-        words: `WhatsApp rejected the login with code ${status.code}`,
+        words: loginRefused(status.code),
       }
     case 'not-installed':
       return ofConnection('channel_not_installed', ASK_OTHERS_MS)

@@ -235,7 +235,7 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
       list,
       / files\.test answered 503 \(service unavailable\)\. It is tried again: try 2 of 4\. Goes on in 30 seconds at the earliest\.\n/,
     )
-    assert.deepEqual(seen.standsStill, { reason: 'all_deferred', words: null, until: NOON + 60_000, canBeEnded: true })
+    assert.deepEqual(seen.standsStill, { reason: 'all_deferred', words: null, until: NOON + 60_000, canBeEnded: false })
   })
 
   it('distinguishes a repeat by the channel from one by a person, and a network’s time from ours', async () => {

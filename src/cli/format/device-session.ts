@@ -27,7 +27,7 @@ export function deviceSessionLines(number: string, { view, hasWorker }: CheckedS
   const status = view?.status ?? 'unlinked'
   // The other ones last without a worker, too.
   const isStale = !hasWorker && (status === 'ready' || status === 'connecting')
-  const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, status)
+  const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, view)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   const login = view?.lastLogin
   const facts = login

@@ -72,11 +72,10 @@ export function sessionRequestJson(
 }
 
 export function deviceSessionJson(number: string, view: DeviceSessionView | null) {
-  const status = view?.status ?? 'unlinked'
   const login = view?.lastLogin ?? null
   return {
-    status,
-    sentence: explainSession(number, status).sentence,
+    status: view?.status ?? 'unlinked',
+    sentence: explainSession(number, view).sentence,
     since: isoTime(view?.since ?? null),
     isLinked: view?.isLinked ?? false,
     device: login?.device ?? null,

@@ -1,5 +1,11 @@
 import { commandLine } from '../command-line.ts'
-import { type SessionRequestKind, type SessionRequestProgress, UNANSWERED } from '../ports/session-requests.ts'
+import type { Instant } from '../ids.ts'
+import {
+  type SessionRequestKind,
+  type SessionRequestProgress,
+  type StoredSessionStatus,
+  UNANSWERED,
+} from '../ports/session-requests.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
 import { renderRemedy } from '../render-remedy.ts'
 
@@ -28,13 +34,33 @@ const TRIED_AGAIN = 'You need not do anything: it is tried again by itself.'
 const TOO_MANY = '429'
 const UNREADABLE = 'unreadable'
 
-/** The status of a number’s session, in sentences. */
-export function explainSession(number: string, status: string): SessionText {
-  if (status === 'ready') return just(`${number} is linked and logged in.`)
+type SessionStatus = Pick<StoredSessionStatus, 'status' | 'code' | 'refusedUntil'>
+
+/** What a session waits for that is not ready; null: it is, or it is tried again at once. */
+export function whyNotLoggedIn({ status, code, refusedUntil }: SessionStatus): {
+  readonly reason: ReasonCode
+  readonly words: string | null
+  readonly until: Instant | null
+} | null {
   const reason = REASON_OF_STATUS[status]
-  if (reason === undefined)
+  if (reason === undefined) return null
+  return { reason, words: reason === 'client_refused' ? loginRefused(code) : null, until: refusedUntil }
+}
+
+/** The words of a `client_refused`. */
+export function loginRefused(code: number | null): string | null {
+  return code === null ? null : `WhatsApp rejected the login with code ${code}`
+}
+
+const NEVER_LINKED = { reason: 'device_unlinked', words: null } as const
+
+/** The status of a number’s session, in sentences; null: nothing is known of it. */
+export function explainSession(number: string, session: SessionStatus | null): SessionText {
+  if (session?.status === 'ready') return just(`${number} is linked and logged in.`)
+  const why = session ? whyNotLoggedIn(session) : NEVER_LINKED
+  if (why === null)
     return { sentence: `${number} is not logged in at this moment.`, nextStep: TRIED_AGAIN, command: null }
-  return ofReason(number, reason)
+  return ofReason(number, why)
 }
 
 /** Why the phone may list the device still. */
@@ -95,9 +121,9 @@ export function explainRequestEnd(
         ...again,
       }
     case 'not-installed':
-      return ofReason(number, 'channel_not_installed')
+      return ofReason(number, { reason: 'channel_not_installed' })
     case 'unreadable':
-      return ofReason(number, 'session_unreadable')
+      return ofReason(number, { reason: 'session_unreadable' })
     case 'failed':
       return failed({ number, kind }, detail)
   }
@@ -112,7 +138,7 @@ const DONE: Readonly<Record<SessionRequestKind, (number: string) => string>> = {
 
 function failed({ number, kind }: RequestOf, detail: string | undefined): SessionText {
   const reason = REASON_OF_STATUS[detail ?? '']
-  if (reason !== undefined) return ofReason(number, reason)
+  if (reason !== undefined) return ofReason(number, { reason })
   return {
     sentence: `The line to WhatsApp ended before it was done${detail ? ` (code ${detail})` : ''}.`,
     nextStep: 'Try again in a minute.',
@@ -133,8 +159,11 @@ function againCommand({ number, kind }: RequestOf): string {
   }
 }
 
-function ofReason(number: string, reason: ReasonCode): SessionText {
-  const { cause, nextStep, command } = explainReason(reason, { facts: { number } })
+function ofReason(
+  number: string,
+  { reason, words = null }: { readonly reason: ReasonCode; readonly words?: string | null },
+): SessionText {
+  const { cause, nextStep, command } = explainReason(reason, { words, facts: { number } })
   return { sentence: cause, nextStep, command: command === null ? null : renderRemedy(command, { number }) }
 }
 

@@ -2,7 +2,8 @@ import type { ConnectionView } from '../../../contract/console/connections.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { StoredConnection } from '../../../core/ports/connection-service.ts'
-import type { LaneOverview, OfConnection } from '../../../core/ports/console/lanes.ts'
+import type { LaneOverview, OfConnection, StandsStill } from '../../../core/ports/console/lanes.ts'
+import type { ReasonCode } from '../../../core/reasons.ts'
 import { explainStandstill } from '../../../core/sentences/explain-standstill.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
@@ -40,13 +41,18 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
       unresolved: { count: items.length, isMore: next !== null },
       now,
     }),
-    wait: still && explained && presentWait(explained.why, { ...still, until: explained.until }),
+    wait: still && explained && presentWait(explained.why, { until: explained.until, canBeEnded: mayRetry(still, explained) }),
     hasTemplates: abilities.hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact })),
     checkedAt: check?.at ?? null,
     phone: abilities.isLinkedDevice ? presentPhone(lane.number, session) : null,
     callback: callback && { ...callback, isReachable: callback.problem === null },
   }
+}
+
+/** The lane's own wait, or those of its messages for their next try: the others would be found again at once. */
+function mayRetry(still: StandsStill, { why }: Awaited<ReturnType<typeof explainStandstill>>): boolean {
+  return still.canBeEnded || why.code === ('retrying' satisfies ReasonCode)
 }
 
 /** Undefined: this version does not know it. */

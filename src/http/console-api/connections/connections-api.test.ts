@@ -225,7 +225,8 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const { wait: shown, doneAt } = await world.call('readConnection', { params: of(), as: anna })
     const overview = await world.call('readOverview', { params: { account }, as: anna })
 
-    assert.deepEqual([shown?.code, shown?.sentence, shown?.until], ['new_recipients', words, NOON + 3 * 3_600_000])
+    const { code, sentence, until, canBeEnded } = shown ?? {}
+    assert.deepEqual([code, sentence, until, canBeEnded], ['new_recipients', words, NOON + 3 * 3_600_000, false])
     assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [words, NOON + 3 * 3_600_000])
     assert.equal(doneAt, null)
   })
@@ -249,6 +250,10 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const retry = JSON.stringify({ tries: 1, resent: false, crashes: 0, wait })
     await world.run('update message set retry = ? where id = ?', retry, first.id)
 
+    await world.lane(id, { reason: 'all_deferred', until: NOON + 60_000 })
+
+    const { wait: ofLane } = await world.call('readConnection', { params: of(), as: anna })
+    assert.deepEqual([ofLane?.code, ofLane?.canBeEnded], ['retrying', true])
     const lane = await world.call('readLane', { params: of(), query: {}, as: anna })
     const inLane = [...lane.deferred.items, ...lane.items]
     const ids = inLane.map((message) => message.id).join(',')

@@ -8,7 +8,7 @@ const USED_HERE = ['taken-elsewhere', 'banned', 'client-refused', 'unreadable', 
 /** The phone that a connection is linked to. */
 export function presentPhone(number: string, view: DeviceSessionView | null): PhoneView {
   const status = view?.status ?? 'unlinked'
-  const { sentence, nextStep } = explainSession(number, status)
+  const { sentence, nextStep } = explainSession(number, view)
   const isLinked = view?.isLinked ?? false
   const login = view?.lastLogin ?? null
   return {

@@ -81,7 +81,7 @@ async function checkSession(
   }
   const status = view?.status ?? 'unlinked'
   if (status === 'ready') return null
-  const { sentence, nextStep, command } = explainSession(number, status)
+  const { sentence, nextStep, command } = explainSession(number, view)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   // Its end comes by itself.
   return (status === 'connecting' ? warning : problem)(sentence, next, { number, channel, status })

@@ -51,6 +51,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
       (select state from media where media.message_sequence = x.head) as media_state
     from (select c.id, c.account_id, c.number, c.channel, c.policy, c.state as connection_state,
         l.owner, l.wait_reason, l.wait_words, l.wait_until, l.failure_streak, l.last_attempt_at,
+        s.status as session_status, s.code as session_code, s.refused_until as session_until,
         w.heartbeat_until as owner_until, w.host as owner_host, w.pid as owner_pid,
         o.message_sequence as open_sequence, o.number as open_number, o.started_at as open_started_at,
         o.evidence_until, o.words as open_words,
@@ -62,7 +63,8 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
       join connection c on c.id = b.id
       left join lane l on l.connection_id = c.id
       left join open_attempt o on o.connection_id = c.id
-      left join worker w on w.id = l.owner) x
+      left join worker w on w.id = l.owner
+      left join session_status s on s.connection_id = c.id) x
     left join ${unfinished} q on q.sequence = x.head and q.account_id = x.account_id
     order by x.id`
 }

@@ -6,6 +6,7 @@ import type { RetryState } from '../../../core/message/message.ts'
 import type { ConnectionState } from '../../../core/ports/administration.ts'
 import type { StorageError } from '../../../core/ports/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
+import { whyNotLoggedIn } from '../../../core/sentences/explain-session.ts'
 import { instantText } from '../../../format/instants.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
@@ -27,6 +28,10 @@ export interface LaneFacts {
   readonly open_sequence: number | null
   readonly evidence_until: Instant | null
   readonly open_words: string | null
+  /** The status of its session with the network; null when it has none. */
+  readonly session_status: string | null
+  readonly session_code: number | null
+  readonly session_until: Instant | null
 }
 
 /** The facts that explain what the message itself waits for. */
@@ -76,6 +81,8 @@ export function explainLane(lane: LaneFacts, context: LaneContext): LaneReason {
   if (lane.connection_state === 'paused') return plain('paused')
   const hold = held(lane)
   if (hold) return hold
+  const notLoggedIn = withoutSession(lane)
+  if (notLoggedIn) return notLoggedIn
   if (lane.wait_reason !== null && (lane.wait_until === null || lane.wait_until > now)) {
     return { reason: lane.wait_reason, words: lane.wait_words, until: lane.wait_until }
   }
@@ -135,13 +142,13 @@ function explainBehind(lane: LaneFacts, context: LaneContext): LaneReason {
 }
 
 /**
- * As `explainBehind`, but null while the lane moves or is empty. While nothing can be written, an empty lane is blocked, too,
- * because no message can be accepted for it.
+ * As `explainBehind`, but null while the lane moves or is empty. An empty lane is blocked, too, while nothing can be written,
+ * because no message can be accepted for it, and while its session cannot send.
  */
 export function whyStandsStill(lane: LaneFacts, waiting: number, context: LaneContext): LaneReason | null {
   if (context.error) return unavailable(context.error)
   if (lane.connection_state === 'paused') return plain('paused')
-  if (waiting === 0 && lane.open_sequence === null) return null
+  if (waiting === 0 && lane.open_sequence === null) return withoutSession(lane)
   const reason = explainBehind(lane, context)
   return isMoving(reason) ? null : reason
 }
@@ -152,6 +159,15 @@ function isMoving({ reason }: LaneReason): boolean {
 
 function held({ held: words }: LaneFacts): LaneReason | null {
   return words === null ? null : { reason: 'database_went_back', words, until: null }
+}
+
+/**
+ * Why its session cannot send until a person or the network acts. Known at once, and so before the lane, which may wait for
+ * hours, finds out with its next attempt.
+ */
+function withoutSession(lane: LaneFacts): LaneReason | null {
+  const { session_status: status, session_code: code, session_until: refusedUntil } = lane
+  return status === null ? null : whyNotLoggedIn({ status, code, refusedUntil })
 }
 
 /** Null while a process can send for the lane. */
@@ -181,11 +197,12 @@ function plain(reason: ReasonCode): LaneReason {
 }
 
 // Reasons whose wait a person cannot end early, because it is not the lane's own or the lane would find it again at once: its
-// owner's settings, media, a person, a worker.
+// owner's settings, media, a person, a worker, its session. Or a try would make it longer.
 const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'due',
   'sending',
   'behind_others',
+  'all_deferred',
   'awaiting_evidence',
   'media_uploading',
   'pace',
@@ -197,6 +214,13 @@ const NOT_ENDED: ReadonlySet<string> = new Set<ReasonCode>([
   'service_stopped',
   'process_gone',
   'storage_unavailable',
+  'device_unlinked',
+  'session_taken',
+  'session_unreadable',
+  'number_banned',
+  'number_restricted',
+  'client_refused',
+  'channel_not_installed',
 ])
 
 /** Whether a person may end a wait for this reason. */
@@ -206,6 +230,12 @@ export function mayBeEnded(reason: string): boolean {
 
 /** Whether the worker dispatches. Other processes send nothing. */
 const DISPATCHES = sql<boolean>`(roles is null or ',' || roles || ',' like '%,dispatch,%')`
+
+const SESSION_FACTS = [
+  sql<string | null>`(select status from session_status where connection_id = c.id)`.as('session_status'),
+  sql<number | null>`(select code from session_status where connection_id = c.id)`.as('session_code'),
+  sql<Instant | null>`(select refused_until from session_status where connection_id = c.id)`.as('session_until'),
+] as const
 
 /**
  * The columns that `explainLane` needs, without those of the media. Tables: connection `c`, lane `l`, its open attempt `o`,
@@ -222,6 +252,7 @@ export function laneFacts(now: Instant) {
     'l.wait_words',
     'l.wait_until',
     'w.heartbeat_until as owner_until',
+    ...SESSION_FACTS,
     sql<string | null>`(select reason from hold)`.as('held'),
     sql<Instant | null>`(select max(heartbeat_until) from worker
       where ${DISPATCHES} and heartbeat_until - ${sql.lit(LONGEST_LEASE_MS)} <= ${now})`.as('workers_until'),
