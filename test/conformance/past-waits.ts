@@ -118,15 +118,13 @@ export function pastWaitsKeepTheirPromises({ it }: Suite, newWorld: NewWorld): v
     await world.close()
   })
 
-  it('G10: shows a process that gave no sign of life, since its last one', async () => {
+  it('G10: shows that the process stood still, since its last sign of life', async () => {
     const { world, lane, ids } = await laneOf(newWorld, 1)
     await world.clock.pass(LEASE_MS + 45_000)
     await beat(world, ANNA)
     await send(world, lane)
 
-    const [stop] = await stopsOf(world, ids[0]!)
-    assert.ok(stop?.[0] === 'frozen' || stop?.[0] === 'killed')
-    assert.equal(stop?.[1], LEASE_MS + 45_000)
+    assert.deepEqual(await stopsOf(world, ids[0]!), [['frozen', LEASE_MS + 45_000]])
     await world.close()
   })
 

@@ -48,7 +48,11 @@ export function pastCause({ code, words, facts }: Omit<TimelineEntry, 'at' | 'ki
 /** How long Nuncio did not run, and why. */
 export function stopText({ how, lastedMs }: TimelineEntry['facts']): string {
   const why =
-    how === 'stopped' ? 'It was stopped.' : how === 'frozen' ? 'Its process stood still.' : 'It ended without warning.'
+    how === 'stopped'
+      ? 'It was stopped.'
+      : how === 'frozen'
+        ? 'Its process stood still, or could not write to its database.'
+        : 'It ended without warning.'
   return lastedMs === null || lastedMs === undefined
     ? `${why} It has not been started again.`
     : `${why} It ran again ${durationText(Number(lastedMs))} later.`

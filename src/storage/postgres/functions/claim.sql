@@ -35,7 +35,7 @@ begin
   -- While a standby hangs, the previous heartbeat may still wait for it. The lock timeout keeps sessions from piling up behind it.
   perform begin_durable_write(2000);
   if ',' || some_roles || ',' like '%,dispatch,%' then
-    perform note_start(at, lasts_ms);
+    perform note_start(a_worker, at, lasts_ms);
   end if;
   insert into worker as w (id, heartbeat_until, host, pid, roles, version, started_at, spool)
     values (a_worker, at + lasts_ms, a_host, a_pid, some_roles, a_version, at, a_spool)

@@ -32,9 +32,9 @@ begin
 end
 $$;
 
--- Called before the heartbeat of a process that dispatches. While no other one had a valid lease nothing was sent: they were stopped, killed
--- or frozen.
-create or replace function note_start(at bigint, lasts_ms bigint) returns void language plpgsql
+-- Called before the heartbeat of a process that dispatches. While none had a valid lease nothing was sent: they were stopped or killed. If this one
+-- has a row already, it stood still itself, or could not write.
+create or replace function note_start(a_worker text, at bigint, lasts_ms bigint) returns void language plpgsql
   set enable_seqscan = off set jit = off
 as $$
 declare
@@ -48,7 +48,8 @@ begin
   update standstill set until = at where connection_id = '' and reason = 'service_stopped' and until is null;
   if not found and last_sign is not null then
     insert into standstill (connection_id, reason, since, until, words)
-      values ('', 'service_stopped', last_sign - lasts_ms, at, 'killed') on conflict do nothing;
+      values ('', 'service_stopped', last_sign - lasts_ms, at,
+        case when exists (select from worker w where w.id = a_worker) then 'frozen' else 'killed' end) on conflict do nothing;
   end if;
 end
 $$;

@@ -195,6 +195,26 @@ describe('claims on PostgreSQL', () => {
   })
 })
 
+describe('times in which no process could send, on PostgreSQL', () => {
+  it('G10: are those of a process that ended, or of one that stood still', async () => {
+    const { world, ben } = await twoWorkers()
+    const pass = () => world.clock.pass(2 * LASTS_MS)
+
+    await world.lanes.deleteLease(ANNA)
+    await pass()
+    await ben.heartbeat(BEN, LASTS_MS)
+    await pass()
+    await world.processOf(CARL, SPOOL).lanes.heartbeat(CARL, LASTS_MS)
+
+    const rows = await world.sql('select words from standstill order by since')
+    assert.deepEqual(
+      rows.map(({ words }) => words),
+      ['frozen', 'killed'],
+    )
+    await world.close()
+  })
+})
+
 /** ANNA holds the only lane. Both know the time. */
 async function twoWorkers(): Promise<{ world: PostgresWorld; anna: Lanes; ben: Lanes; lane: ClaimedLane }> {
   const world = await newPostgresWorld()
