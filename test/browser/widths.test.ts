@@ -9,6 +9,8 @@ import { type OpenConsole, openConsole } from '../support/browser/open-console.t
 const obstacle = whyNoBrowser()
 const PACED = '15550007777'
 const [FINE, UNKNOWN_DELIVERED, UNKNOWN] = ['15551234567', '15550100003', '15550100004']
+// "Download failed, tried again, goes on 14:30:12 at the earliest", with its icon.
+const LONG_WAIT_PX = 420
 const LOGS = '/developer/logs'
 const [SMALLEST, PHONE, TABLET, LAPTOP] = [
   { width: 320, height: 844 },
@@ -50,6 +52,39 @@ describe.skipIf(obstacle !== null)(`pages at every width${skipNote(obstacle)}`, 
     const [whole, last] = [await boxOf(table), await boxOf(table.getByRole('columnheader').last())]
 
     assert.ok(Math.abs(whole.x + whole.width - last.x - last.width) < 1, JSON.stringify({ whole, last }))
+  })
+
+  it.each([768, 1024])('the lane says in one line why a message waits and until when, at %i px', async (width) => {
+    await page.setViewportSize({ width, height: 900 })
+    await opened.visit(lane)
+    const table = page.getByRole('table', { name: 'Messages that wait on this number' })
+    await table.getByRole('link').first().waitFor()
+
+    assert.ok((await boxOf(table.getByRole('columnheader', { name: 'When' }))).width > LONG_WAIT_PX)
+    for (const row of await table
+      .getByRole('row')
+      .filter({ has: page.getByRole('link') })
+      .all())
+      assert.ok((await boxOf(row)).height < 40)
+  })
+
+  it.each([320, 390, 768, 1024, 1440, 1920])('a toast covers nothing at the end of a page of %i px', async (width) => {
+    await page.setViewportSize({ width, height: 480 })
+    await opened.visit(lane)
+    await page.getByRole('button', { name: 'Pause' }).click()
+    const toast = page.getByRole('alert').filter({ hasText: `Paused ${PACED}` })
+    // It stays for as long as the pointer is over it.
+    await toast.hover()
+    await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight))
+
+    const [shown, content] = [await boxOf(toast), await boxOf(page.getByRole('main').getByRole('tabpanel'))]
+    const more = page.getByRole('button', { name: 'More', exact: true })
+    const end = (await more.isVisible()) ? (await boxOf(more)).y : 480
+    assert.ok(content.y + content.height <= shown.y, JSON.stringify({ content, shown }))
+    assert.ok(shown.y + shown.height <= end, JSON.stringify({ shown, end }))
+    assert.ok(shown.x >= 0 && shown.x + shown.width <= width)
+    await page.getByRole('button', { name: 'Resume' }).first().click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
   })
 
   it('an unconfirmed message has its tabs, its title and its menu each in one row on the smallest phone', async () => {

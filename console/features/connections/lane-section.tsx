@@ -176,6 +176,8 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
     {
       key: 'message',
       header: 'Message',
+      width: '30%',
+      hideBelow: 1200,
       card: 'text',
       cell: (row) => <MessagePreview {...('open' in row ? row.open : row.message)} />,
     },
@@ -190,7 +192,6 @@ function columnsOf(account: string, ask: ((message: WaitingMessage) => void) | n
     {
       key: 'when',
       header: 'When',
-      width: '34%',
       card: 'text',
       wraps: true,
       cell: (row) => ('open' in row ? <OpenSince open={row.open} /> : <When message={row.message} />),
