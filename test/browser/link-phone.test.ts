@@ -14,6 +14,7 @@ import { openSimulator, RECIPIENT, simulator } from '../support/whatsapp-web/lib
 
 const obstacle = whyNoBrowser() ?? whyNoLibrary()
 const NUMBER = '15550107799'
+const NEW_RECIPIENT = '15551234568'
 const WATCH = /\/phone\/[^/]+\/watch$/
 // Within this time the page polls an open request twice.
 const TWO_QUESTIONS_MS = 3_500
@@ -64,15 +65,58 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await assertWholeOnSmallestPhone(image)
     assert.ok(!(await page.content()).includes(code))
 
+    await expect(page.getByText('WhatsApp Web · nothing waits')).toBeVisible()
     simulator.pairing.scan(NUMBER, code)
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
+    await expect(page.getByText(`${NUMBER} is linked.`, { exact: true })).toBeVisible()
     assert.equal(await countWatches(TWO_QUESTIONS_MS), 0)
     await page.getByRole('button', { name: 'Show the connection' }).click()
     await page.getByText(`${NUMBER} is linked and logged in.`).waitFor()
     assert.deepEqual(await opened.axe(), [])
-    await send(await opened.createToken('phone'))
+    await send(RECIPIENT)
 
     await waitUntil('the text', async () => simulator.phone(RECIPIENT).texts.includes('Hello'), { deadlineMs: 30_000 })
+  })
+
+  it('shows with its settings how many new recipients it may still write to, which is Nuncio’s own count', async () => {
+    await opened.cli.json('connection', 'set', NUMBER, 'new_recipients_per_day=1')
+    await page.getByRole('tab', { name: 'Settings' }).click()
+
+    await expect(page.getByRole('main')).toContainText('1 of 1 within 24 hours, none left')
+    await expect(page.getByRole('tab', { name: 'Network' })).toHaveCount(0)
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('G10: offers no retry while its messages wait for that count, and says at once when it must be linked', async () => {
+    simulator.phone(NEW_RECIPIENT)
+    await send(NEW_RECIPIENT)
+    const main = page.getByRole('main')
+    await expect(main).toContainText('1 of 1 new recipients were written to within 24 hours, so none is left.')
+    await expect(main).toContainText('It goes on by itself')
+    await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
+
+    simulator.unlink(NUMBER)
+
+    await expect(main).toContainText('Link the phone of the number.')
+    await expect(main).not.toContainText('You need not do anything')
+    await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
+    assert.deepEqual(await opened.axe(), [])
+  })
+
+  it('is linked again, and its page says how many messages waited for that', async () => {
+    await page.getByRole('link', { name: 'Link the phone' }).click()
+    await expect(page.getByText('WhatsApp Web · 1 message waits')).toBeVisible()
+    simulator.pairing.scan(NUMBER, await nextCode())
+
+    await expect(page.getByRole('status')).toContainText([`${NUMBER} is linked. What waits is sent now.`])
+    await page.getByRole('button', { name: 'Show the connection' }).click()
+    await page.getByText(`${NUMBER} is linked and logged in.`).waitFor()
+    await expect(page.getByRole('main')).toContainText('so none is left.')
+
+    await opened.cli.json('connection', 'set', NUMBER, 'new_recipients_per_day=2')
+    const hasText = async () => simulator.phone(NEW_RECIPIENT).texts.includes('Hello')
+    await waitUntil('the text', hasText, { deadlineMs: 30_000 })
+    await expect(page.getByRole('main')).toContainText('Nothing waits.')
   })
 
   it('can be linked by a typed code after it was unlinked here', async () => {
@@ -155,11 +199,12 @@ async function nextCode(): Promise<string> {
   return code ?? ''
 }
 
-async function send(token: string): Promise<void> {
+async function send(to: string): Promise<void> {
+  const token = await opened.createToken(`to ${to}`)
   const response = await fetch(`${opened.url}/chat/api/v1/public/message/send`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-api-key': token },
-    body: JSON.stringify({ from: NUMBER, to: RECIPIENT, message: { type: 'message', message: 'Hello' } }),
+    body: JSON.stringify({ from: NUMBER, to, message: { type: 'message', message: 'Hello' } }),
   })
   assert.equal(response.status, 200, await response.text())
 }

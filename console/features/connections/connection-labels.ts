@@ -1,4 +1,9 @@
-import type { BoundedCount, ConnectionGroup, PaceView } from '../../../src/contract/console/connections.ts'
+import type {
+  BoundedCount,
+  ConnectionGroup,
+  ConnectionRow,
+  PaceView,
+} from '../../../src/contract/console/connections.ts'
 import { durationText } from '../../../src/format/durations.ts'
 import { digitsOfNumber } from '../../components/number-digits.ts'
 
@@ -9,6 +14,16 @@ export function countText({ count, isMore }: BoundedCount): string {
 
 export function messages({ count, isMore }: BoundedCount): string {
   return `${countText({ count, isMore })} ${count === 1 && !isMore ? 'message' : 'messages'}`
+}
+
+/** "14 messages wait". */
+export function waitingText(waiting: BoundedCount): string {
+  return waiting.count === 1 && !waiting.isMore ? '1 message waits' : `${messages(waiting)} wait`
+}
+
+/** What stands beside a number: "Support · WhatsApp Web". */
+export function nameText({ name, channelLabel }: Pick<ConnectionRow, 'name' | 'channelLabel'>): string {
+  return name === null ? channelLabel : `${name} · ${channelLabel}`
 }
 
 /** "12 in the last minute", "one every 2 s": the measured pace, or else the configured one. */

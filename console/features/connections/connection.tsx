@@ -16,12 +16,12 @@ import { TimeAgo } from '../../components/time-ago.tsx'
 import { showToast } from '../../components/toast.ts'
 import { ChannelSettingsForm } from './channel-settings-form.tsx'
 import classes from './connection.module.css'
-import { countText, messages, paceText } from './connection-labels.ts'
+import { countText, messages, nameText, paceText } from './connection-labels.ts'
 import { LaneBadge } from './lane-badge.tsx'
 import { LaneSection } from './lane-section.tsx'
 import { LaneSettingsForm } from './lane-settings-form.tsx'
 import { NameForm } from './name-form.tsx'
-import { NetworkSection } from './network-section.tsx'
+import { FactList, NetworkSection, reportedFacts } from './network-section.tsx'
 import { PhoneSection } from './phone-section.tsx'
 import { RemoveDialog } from './remove-dialog.tsx'
 import { UnresolvedList } from './unresolved-list.tsx'
@@ -70,8 +70,8 @@ const search = z.object({ tab: z.enum(TABS).catch('lane') })
 
 function Parts({ connection, isLeaving, onLeaving }: PartsProps) {
   const [{ tab }, change] = useSearchState(search)
-  const { waiting, callback, facts, hasTemplates } = connection
-  const hasNetwork = callback !== null || facts.length > 0 || hasTemplates
+  const { waiting, callback, hasTemplates } = connection
+  const hasNetwork = callback !== null || reportedFacts(connection).length > 0 || hasTemplates
   return (
     <>
       <Strip connection={connection} />
@@ -141,6 +141,7 @@ function Settings({ connection, onLeaving }: Pick<PartsProps, 'connection' | 'on
         </Part>
         {connection.channelSettings.length > 0 ? (
           <Part id="channel-settings" title="Settings of the channel">
+            <FactList facts={connection.facts.filter(({ isOwn }) => isOwn)} />
             <ChannelSettingsForm connection={connection} />
           </Part>
         ) : null}
@@ -272,7 +273,7 @@ function Named({ connection }: { readonly connection: ConnectionView }) {
   return (
     <>
       <Text size="sm" c="dimmed">
-        {connection.name === null ? connection.channelLabel : `${connection.name} · ${connection.channelLabel}`}
+        {nameText(connection)}
       </Text>
       <LaneBadge connection={connection} />
     </>

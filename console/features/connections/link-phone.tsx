@@ -12,7 +12,7 @@ import { CopyButton } from '../../components/copy-button.tsx'
 import { TextLink } from '../../components/links.tsx'
 import { Page } from '../../components/page.tsx'
 import { ProblemNote } from '../../components/problem-note.tsx'
-import { messages } from './connection-labels.ts'
+import { nameText, waitingText } from './connection-labels.ts'
 import { countdownText } from './countdown-text.ts'
 import classes from './link-phone.module.css'
 import { LinkSteps } from './link-steps.tsx'
@@ -26,7 +26,7 @@ const WATCHED_EVERY_MS = 1_500
 export function LinkPhone() {
   const { id = '' } = useParams({ strict: false })
   const { id: account, can } = useAccount()
-  const asked = useApiQuery('readConnection', { params: { account, id } }, { isLive: false })
+  const asked = useApiQuery('readConnection', { params: { account, id } })
   const connection = asked.data
   return (
     <Page
@@ -36,17 +36,27 @@ export function LinkPhone() {
           {connection?.number ?? 'Connection'}
         </TextLink>
       }
+      {...(connection ? { badge: <Named connection={connection} /> } : {})}
     >
-      {asked.error ? (
-        <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} />
-      ) : connection && !can('developer') ? (
+      {connection && !can('developer') ? (
         <Alert color="yellow" variant="light" title="You may not link phones">
           Viewers cannot link phones; developers and owners can. Ask an owner of this account for another role.
         </Alert>
       ) : connection ? (
         <Linking key={id} connection={connection} />
+      ) : asked.error ? (
+        <ProblemNote problem={asked.error} onRetry={() => void asked.refetch()} />
       ) : null}
     </Page>
+  )
+}
+
+function Named({ connection }: { readonly connection: ConnectionView }) {
+  const { waiting } = connection
+  return (
+    <Text size="sm" c="dimmed">
+      {`${nameText(connection)} · ${waiting.count > 0 ? waitingText(waiting) : 'nothing waits'}`}
+    </Text>
   )
 }
 
@@ -240,7 +250,7 @@ function Ended({ connection, end, kind, onStart }: EndedProps) {
         )}
         {connection.waiting.count > 0 && !end.isDone ? (
           <Alert variant="light" color="gray" icon={<Info aria-hidden />}>
-            {`${messages(connection.waiting)} wait. Nothing is lost.`}
+            {`${waitingText(connection.waiting)}. Nothing is lost.`}
           </Alert>
         ) : null}
       </Stack>

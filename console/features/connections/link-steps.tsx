@@ -27,7 +27,7 @@ export function LinkSteps({ connection, kind, request }: LinkStepsProps) {
     'Connected to WhatsApp',
     kind === 'qr' ? 'Waiting for the scan' : 'Waiting for the code to be typed',
     'Linking, a few seconds',
-    waiting.count === 0 ? 'Ready to send' : `Ready: ${messages(waiting)} go out`,
+    waiting.count === 0 ? 'Ready to send' : `Ready to send ${messages(waiting)}`,
   ]
   return (
     <Stack gap="md">

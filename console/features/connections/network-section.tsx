@@ -14,6 +14,11 @@ import { GroupLabel } from '../../components/state-label.tsx'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { TemplateList } from './template-list.tsx'
 
+/** What the network reports about the number, without what Nuncio counts itself. */
+export function reportedFacts({ facts }: ConnectionView): readonly ConnectionFactView[] {
+  return facts.filter(({ isOwn }) => !isOwn)
+}
+
 /** The network's facts about the number, its callback address, and its templates. */
 export function NetworkSection({ connection }: { readonly connection: ConnectionView }) {
   const { callback, hasTemplates } = connection
@@ -30,25 +35,23 @@ export function NetworkSection({ connection }: { readonly connection: Connection
 function Said({ connection }: { readonly connection: ConnectionView }) {
   const { id: account, can } = useAccount()
   const check = useApiMutation('checkConnection')
-  const { facts, checkedAt } = connection
+  const { phone, checkedAt } = connection
   return (
     <SectionBox title="What the network says">
       {check.error ? (
         <ProblemNote problem={check.error} title="The network does not take this connection as it is" />
       ) : (
         <>
-          <Group component="dl" gap="xl" m={0}>
-            {facts.map((fact) => (
-              <Fact key={fact.label} {...fact} />
-            ))}
-          </Group>
-          <Text size="sm" c="dimmed">
-            {checkedAt === null ? 'Not checked yet.' : 'Checked '}
-            {checkedAt === null ? null : <TimeAgo at={checkedAt} />}
-          </Text>
+          <FactList facts={reportedFacts(connection)} />
+          {phone ? null : (
+            <Text size="sm" c="dimmed">
+              {checkedAt === null ? 'Not checked yet.' : 'Checked '}
+              {checkedAt === null ? null : <TimeAgo at={checkedAt} />}
+            </Text>
+          )}
         </>
       )}
-      {can('developer') ? (
+      {can('developer') && !phone ? (
         <Group>
           <Button
             variant="default"
@@ -61,6 +64,16 @@ function Said({ connection }: { readonly connection: ConnectionView }) {
         </Group>
       ) : null}
     </SectionBox>
+  )
+}
+
+export function FactList({ facts }: { readonly facts: readonly ConnectionFactView[] }) {
+  return (
+    <Group component="dl" gap="xl" m={0}>
+      {facts.map((fact) => (
+        <Fact key={fact.label} {...fact} />
+      ))}
+    </Group>
   )
 }
 

@@ -8,7 +8,7 @@ import { useAccount } from '../../components/account.tsx'
 import { TypedDialog } from '../../components/confirm-dialog.tsx'
 import { takenOutText } from '../../components/taken-out-text.ts'
 import { showToast } from '../../components/toast.ts'
-import { messages } from './connection-labels.ts'
+import { waitingText } from './connection-labels.ts'
 
 interface RemoveDialogProps {
   readonly connection: ConnectionView
@@ -61,12 +61,7 @@ export function RemoveDialog({ connection, isOpen, onClose, onBusy }: RemoveDial
       onConfirm={confirm}
     >
       {hasWaiting ? (
-        <Alert
-          color="red"
-          variant="light"
-          icon={<TriangleAlert aria-hidden />}
-          title={`${messages(waiting)} ${waiting.count === 1 && !waiting.isMore ? 'waits' : 'wait'} on it`}
-        >
+        <Alert color="red" variant="light" icon={<TriangleAlert aria-hidden />} title={`${waitingText(waiting)} on it`}>
           They are cancelled with it, but for one that is being handed over right now: that is brought to its end. One
           whose earlier attempt may have arrived becomes unconfirmed.
         </Alert>

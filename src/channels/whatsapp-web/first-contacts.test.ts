@@ -91,7 +91,7 @@ describe('new recipients of a WhatsApp Web number', () => {
 
     assert.equal(await world.check(DORA), null)
     assert.deepEqual(await world.facts(), [
-      { label: 'New recipients', value: '3 within 24 hours, without a limit', tone: 'plain' },
+      { label: 'New recipients', value: '3 within 24 hours, without a limit', tone: 'plain', isOwn: true },
     ])
   })
 
@@ -205,9 +205,13 @@ describe('new recipients of a WhatsApp Web number', () => {
     world.answer = { isActive: true, until: world.now() + HOUR_MS }
     await world.contacts.locked(CONNECTION, world.ready)
 
-    assert.deepEqual(some, [{ label: 'New recipients', value: '1 of 2 within 24 hours, 1 left', tone: 'plain' }])
+    assert.deepEqual(some, [
+      { label: 'New recipients', value: '1 of 2 within 24 hours, 1 left', tone: 'plain', isOwn: true },
+    ])
     assert.match(all[0]?.value ?? '', /^2 of 2 within 24 hours, none left; more is allowed from .+ UTC on$/)
-    assert.match((await world.facts())[1]?.value ?? '', /^Locked by WhatsApp until \d\d:\d\d UTC/)
+    const [, lock] = await world.facts()
+    assert.match(lock?.value ?? '', /^Locked by WhatsApp until \d\d:\d\d UTC/)
+    assert.equal(lock?.isOwn, undefined)
   })
 })
 

@@ -43,9 +43,10 @@ function newRecipientsFact(
 ): ConnectionFact {
   const label = 'New recipients'
   const { used, nextAt } = allowanceAt(firsts, allowed, now)
-  if (allowed === null) return { label, value: `${used} within 24 hours, without a limit`, tone: 'plain' }
+  const own = { label, isOwn: true } as const
+  if (allowed === null) return { ...own, value: `${used} within 24 hours, without a limit`, tone: 'plain' }
   if (nextAt === null)
-    return { label, value: `${used} of ${allowed} within 24 hours, ${allowed - used} left`, tone: 'plain' }
+    return { ...own, value: `${used} of ${allowed} within 24 hours, ${allowed - used} left`, tone: 'plain' }
   const more = `none left; more is allowed from ${shortTime(nextAt, now)} on`
-  return { label, value: `${used} of ${allowed} within 24 hours, ${more}`, tone: 'warning' }
+  return { ...own, value: `${used} of ${allowed} within 24 hours, ${more}`, tone: 'warning' }
 }

@@ -69,7 +69,7 @@ describe('the session of a held lane', () => {
     assert.equal(await hasSession(world), false)
     assert.equal((await world.lanes.inspect(lane))?.memory.wait?.until, world.clock.now())
     assert.equal(
-      explainRequestEnd({ number: '15550001000', kind: 'unlink' }, ended).sentence,
+      explainRequestEnd({ number: '15550001000', kind: 'unlink', hasWaiting: true }, ended).sentence,
       '15550001000 is unlinked here, but its session could not be decrypted to say so to WhatsApp: the phone still lists this device.',
     )
   })

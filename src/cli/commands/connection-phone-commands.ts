@@ -152,7 +152,7 @@ class JsonPrinter implements Printer {
   }
 
   print({ view, code }: Seen): Promise<void> {
-    return this.#cli.json(sessionRequestJson(view, { number: this.#connection.number, code }))
+    return this.#cli.json(sessionRequestJson(view, { connection: this.#connection, code }))
   }
 }
 
@@ -171,7 +171,7 @@ class PagePrinter implements Printer {
   }
 
   async print({ view, code }: Seen): Promise<void> {
-    const { number, channel } = this.#connection
+    const { number, channel, waiting } = this.#connection
     const { progress, kind } = view
     switch (progress.state) {
       case 'waiting':
@@ -189,7 +189,7 @@ class PagePrinter implements Printer {
       case 'logging-in':
         return this.#cli.say('Logging in…')
       case 'ended': {
-        const { sentence, nextStep, command } = explainRequestEnd({ number, kind }, progress)
+        const { sentence, nextStep, command } = explainRequestEnd({ number, kind, hasWaiting: waiting > 0 }, progress)
         const next = [nextStep, command].filter((part) => part !== null).join(' → ')
         return this.#cli.say([sentence, ...(next === '' ? [] : [next])].join('\n'))
       }

@@ -58,8 +58,12 @@ export function networkJson({
 /** One step of a request about a session. `code`: what the phone must be shown. */
 export function sessionRequestJson(
   { progress, kind }: SessionRequestView,
-  { number, code }: { readonly number: string; readonly code: string | null },
+  {
+    connection,
+    code,
+  }: { readonly connection: Pick<ConnectionView, 'number' | 'waiting'>; readonly code: string | null },
 ) {
+  const { number, waiting } = connection
   const { state, shown, end, detail } = progress
   return {
     state,
@@ -67,7 +71,8 @@ export function sessionRequestJson(
     shown: shown ? { ...shown, until: isoTime(shown.until) } : null,
     end: end ?? null,
     detail: detail ?? null,
-    sentence: state === 'ended' ? explainRequestEnd({ number, kind }, progress).sentence : null,
+    sentence:
+      state === 'ended' ? explainRequestEnd({ number, kind, hasWaiting: waiting > 0 }, progress).sentence : null,
   }
 }
 

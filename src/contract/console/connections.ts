@@ -118,12 +118,14 @@ const channelView = z.object({
 })
 export type ChannelView = z.output<typeof channelView>
 
-/** A fact that the network reports about a connection. */
+/** A fact about a connection. */
 const connectionFact = z.object({
   label: plain,
   value: plain,
   /** `warning`: it works but needs attention. */
   tone: z.enum(['plain', 'good', 'warning', 'bad']),
+  /** Counted by Nuncio; false: the network reports it. */
+  isOwn: z.boolean(),
 })
 export type ConnectionFactView = z.output<typeof connectionFact>
 
@@ -159,7 +161,7 @@ const connectionView = connectionRow.extend({
   /** As a person would write them. A secret only says whether it is set. */
   channelSettings: z.array(channelSetting.extend({ value: plain.nullable(), isSet: z.boolean() })),
   hasTemplates: z.boolean(),
-  /** The network's answers at the last check, and its own reports since then. */
+  /** The network's answers at the last check, its reports since then, and what Nuncio counts itself. */
   facts: z.array(connectionFact),
   /** When the network was last asked; null: never, or the channel has no network. */
   checkedAt: instant.nullable(),

@@ -1,9 +1,11 @@
-/** Something that the network says about a connection, in words for people. */
+/** Something that is known about a connection, mostly from its network, in words for people. */
 export interface ConnectionFact {
   readonly label: string
   readonly value: string
   /** `warning`: it works, and something should be checked. */
   readonly tone: 'plain' | 'good' | 'warning' | 'bad'
+  /** It is Nuncio's own count, of which the network knows nothing. */
+  readonly isOwn?: true
 }
 
 /** What a network said of a connection when it was asked. */

@@ -17,9 +17,13 @@ interface SessionText {
   readonly command: string | null
 }
 
+type Named = Pick<RequestOf, 'number' | 'kind'>
+
 interface RequestOf {
   readonly number: string
   readonly kind: SessionRequestKind
+  /** Whether any message waits on the number. */
+  readonly hasWaiting: boolean
 }
 
 const REASON_OF_STATUS: Readonly<Record<string, ReasonCode>> = {
@@ -73,14 +77,14 @@ function unlinkObstacle(detail: string | null | undefined): string {
 
 /** How a request about a session has ended. */
 export function explainRequestEnd(
-  { number, kind }: RequestOf,
+  { number, kind, hasWaiting }: RequestOf,
   { end = 'failed', detail }: Pick<SessionRequestProgress, 'end' | 'detail'>,
 ): SessionText {
   const again = { command: againCommand({ number, kind }) }
   const nothing = kind === 'qr' || kind === 'code' ? 'Nothing was linked.' : 'Nothing was changed.'
   switch (end) {
     case 'done':
-      return just(DONE[kind](number))
+      return just(`${DONE[kind](number)}${hasWaiting && kind !== 'unlink' ? ' What waits is sent now.' : ''}`)
     case 'done-here-only':
       return {
         sentence: `${number} is unlinked here, but ${unlinkObstacle(detail)}`,
@@ -130,13 +134,13 @@ export function explainRequestEnd(
 }
 
 const DONE: Readonly<Record<SessionRequestKind, (number: string) => string>> = {
-  qr: (number) => `${number} is linked. What waits is sent now.`,
-  code: (number) => `${number} is linked. What waits is sent now.`,
-  'use-here': (number) => `${number} is logged in here again. What waits is sent now.`,
+  qr: (number) => `${number} is linked.`,
+  code: (number) => `${number} is linked.`,
+  'use-here': (number) => `${number} is logged in here again.`,
   unlink: (number) => `${number} is unlinked. Messages wait until a phone is linked again.`,
 }
 
-function failed({ number, kind }: RequestOf, detail: string | undefined): SessionText {
+function failed({ number, kind }: Named, detail: string | undefined): SessionText {
   const reason = REASON_OF_STATUS[detail ?? '']
   if (reason !== undefined) return ofReason(number, { reason })
   return {
@@ -146,7 +150,7 @@ function failed({ number, kind }: RequestOf, detail: string | undefined): Sessio
   }
 }
 
-function againCommand({ number, kind }: RequestOf): string {
+function againCommand({ number, kind }: Named): string {
   switch (kind) {
     case 'qr':
       return commandLine`connection pair ${number}`

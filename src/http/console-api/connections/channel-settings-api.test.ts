@@ -181,7 +181,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     )
     assert.deepEqual(abilities.get('sandbox'), [false, false])
     assert.deepEqual(abilities.get('whatsapp-cloud'), [true, true])
-    assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain' })
+    assert.deepEqual(added.facts[0], { label: 'Name', value: 'Nuncio Test', tone: 'plain', isOwn: false })
     assert.deepEqual([read.facts, checked.facts], [added.facts, added.facts])
     assert.match(added.callback?.url ?? '', /^http:\/\/nuncio\.example\/channels\/whatsapp-cloud\/\w{22}$/)
     assert.deepEqual([added.callback?.isReachable, /https only/.test(added.callback?.problem ?? '')], [false, true])
@@ -205,7 +205,7 @@ describe.each(ENGINES)('connections with a network in the console, on %s', (engi
     assert.deepEqual(asked.at(-1), world.now - 60_000)
     assert.deepEqual(
       since.facts.filter(({ label }) => label === 'Quality'),
-      [{ label: 'Quality', value: 'Flagged', tone: 'warning' }],
+      [{ label: 'Quality', value: 'Flagged', tone: 'warning', isOwn: false }],
     )
     assert.equal(since.checkedAt, world.now - 60_000)
     assert.deepEqual(

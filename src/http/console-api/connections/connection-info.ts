@@ -41,9 +41,12 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
       unresolved: { count: items.length, isMore: next !== null },
       now,
     }),
-    wait: still && explained && presentWait(explained.why, { until: explained.until, canBeEnded: mayRetry(still, explained) }),
+    wait:
+      still &&
+      explained &&
+      presentWait(explained.why, { until: explained.until, canBeEnded: mayRetry(still, explained) }),
     hasTemplates: abilities.hasTemplates,
-    facts: [...kept, ...reported].map((fact) => ({ ...fact })),
+    facts: [...kept, ...reported].map((fact) => ({ ...fact, isOwn: fact.isOwn ?? false })),
     checkedAt: check?.at ?? null,
     phone: abilities.isLinkedDevice ? presentPhone(lane.number, session) : null,
     callback: callback && { ...callback, isReachable: callback.problem === null },

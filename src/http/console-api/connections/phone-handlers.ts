@@ -10,28 +10,28 @@ import { own } from './connection-info.ts'
 /** Handlers for the phone that a connection is linked to. */
 export function phoneHandlers({ store, secrets, connectionService }: ConsoleDeps): Handlers<typeof phoneRoutes> {
   const { deviceSessions, lanes } = store
-  const numberOf = async (params: { readonly id: string }, context: AccountRequest) => {
-    const { number, channel } = await lanes.readLane(own(params, context))
+  const readLinked = async (params: { readonly id: string }, context: AccountRequest) => {
+    const { number, channel, waiting } = await lanes.readLane(own(params, context))
     if (!connectionService.abilitiesOf(channel).isLinkedDevice) throw new Refusal('channel_without_phone')
-    return { number, channel }
+    return { channel, lane: { number, hasWaiting: waiting.count > 0 } }
   }
   const present = (
     view: SessionRequestView,
-    { id, number, context }: { readonly id: string; readonly number: string; readonly context: AccountRequest },
+    { id, lane, context }: { readonly id: string; readonly lane: LinkedLane; readonly context: AccountRequest },
   ) => {
     const code = view.code && secrets.open(view.code, placeOfCode(own({ id }, context), view.id))
-    return presentRequest(view, { number, code, now: context.now })
+    return presentRequest(view, { ...lane, code, now: context.now })
   }
   return {
     async requestPhone({ params: { id }, body }, context) {
-      const { number, channel } = await numberOf({ id }, context)
+      const { channel, lane } = await readLinked({ id }, context)
       await connectionService.requireInstalled(channel)
       const view = await deviceSessions.request(own({ id }, context), body.kind, context.actor)
-      return present(view, { id, number, context })
+      return present(view, { id, lane, context })
     },
     async watchPhone({ params: { id, request } }, context) {
-      const { number } = await numberOf({ id }, context)
-      return present(await deviceSessions.watch(own({ id }, context), request), { id, number, context })
+      const { lane } = await readLinked({ id }, context)
+      return present(await deviceSessions.watch(own({ id }, context), request), { id, lane, context })
     },
     async cancelPhone({ params: { id, request } }, context) {
       await deviceSessions.cancel(own({ id }, context), request, context.actor)
@@ -40,18 +40,22 @@ export function phoneHandlers({ store, secrets, connectionService }: ConsoleDeps
   }
 }
 
-interface Shown {
+interface LinkedLane {
   readonly number: string
+  readonly hasWaiting: boolean
+}
+
+interface Shown extends LinkedLane {
   readonly code: string | null
   readonly now: number
 }
 
 function presentRequest(
   { id, kind, by, progress, hasWorker }: SessionRequestView,
-  { number, code, now }: Shown,
+  { number, hasWaiting, code, now }: Shown,
 ): PhoneRequestView {
   const { state, shown } = progress
-  const { sentence, nextStep } = explainRequestEnd({ number, kind }, progress)
+  const { sentence, nextStep } = explainRequestEnd({ number, kind, hasWaiting }, progress)
   const { end = 'failed' } = progress
   return {
     ...{ id, kind, by, state, code, hasWorker },
