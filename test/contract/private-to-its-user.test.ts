@@ -156,7 +156,8 @@ function allIn(folder: string): string[] {
 }
 
 function openToOthers(folder: string): string[] {
-  return allIn(folder).filter((path) => (lstatSync(path).mode & 0o077) !== 0)
+  // A draft may have been renamed meanwhile.
+  return allIn(folder).filter((path) => ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0)
 }
 
 function childrenOf(pid: number): number[] {

@@ -26,7 +26,9 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
     const journey = await start()
     const settings = settingsAt(journey)
     const before = await readRows(journey, COUNTED)
-    const files = readdirSync(journey.dataDir).toSorted()
+    // A running service replaces its checkpoint now and then, by a draft.
+    const files = () => readdirSync(journey.dataDir).filter((name) => !name.startsWith('remembered.json'))
+    const filesBefore = files()
 
     const answer = await new CliOn(journey.dataDir, settings).json<Answer>('doctor', '--offline')
 
@@ -40,7 +42,7 @@ describe.each(ENGINES)('doctor on $name', ({ start, openSettings }) => {
       ['ok'],
     )
     assert.deepEqual(await readRows(journey, COUNTED), before)
-    assert.deepEqual(readdirSync(journey.dataDir).toSorted(), files)
+    assert.deepEqual(files().toSorted(), filesBefore.toSorted())
   })
 
   it('checks data without a service, and reports a hold', async () => {
