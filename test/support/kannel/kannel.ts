@@ -70,7 +70,7 @@ export class Kannel {
 
   /** Resolves once the program is ready. */
   async start(program: Program): Promise<void> {
-    const { admin, smsc, sendsms } = this.#ports
+    const { smsbox, smsc, sendsms } = this.#ports
     const given =
       program === 'fakesmsc'
         ? ['-H', '127.0.0.1', '-r', String(smsc), '-m', '0', '1 2 text nop']
@@ -78,7 +78,8 @@ export class Kannel {
     const child = spawn(PROGRAMS[program], given, { cwd: this.#folder, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#running.set(program, child)
     const isUp = {
-      bearerbox: () => isListening(admin),
+      // A smsbox ends if it cannot connect, and bearerbox opens this port last, in another thread.
+      bearerbox: async () => (await this.#status()).includes('<status>running') && isListening(smsbox),
       smsbox: async () => (await isListening(sendsms)) && (await this.#status()).includes('<type>smsbox<'),
       fakesmsc: async () => (await this.#status()).includes('<status>online'),
     }
