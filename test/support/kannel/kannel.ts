@@ -78,7 +78,7 @@ export class Kannel {
     const child = spawn(PROGRAMS[program], given, { cwd: this.#folder, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#running.set(program, child)
     const isUp = {
-      // A smsbox ends if it cannot connect, and bearerbox opens this port last, in another thread.
+      // A smsbox ends if it cannot connect, and bearerbox opens this port late, in another thread.
       bearerbox: async () => (await this.#status()).includes('<status>running') && isListening(smsbox),
       smsbox: async () => (await isListening(sendsms)) && (await this.#status()).includes('<type>smsbox<'),
       fakesmsc: async () => (await this.#status()).includes('<status>online'),
