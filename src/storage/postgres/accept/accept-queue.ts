@@ -66,6 +66,8 @@ export interface AcceptQueueParts {
  *     └──────────(a few of them, regularly)───────────▲
  *   both ── 3 s are over ──▶ not accepted
  *
+ * It is no `Batcher`: here a row that waits for a lock or for too long leaves its batch, and the others go on.
+ *
  * - A small batch waits a little for the one before it, see `CoalescingWindow`.
  * - A blocked request stays apart from the others, so that a lock which is held for long does not delay them.
  * - A connection is made before requests are taken for it, and a batch is encoded and sent in the same turn. So a request that was

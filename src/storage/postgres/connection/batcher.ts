@@ -84,7 +84,7 @@ export class Batcher<Given, Result> {
       const index = this.#free.pop()
       if (index === undefined) return
       this.#window.noteStart()
-      const count = Math.min(this.#countForBatch(), this.#shareOfConnection())
+      const count = this.#countForBatch()
       const jobs = this.#queue.slice(0, count)
       this.#queue = this.#queue.slice(count)
       void this.#execute(jobs, index).finally(() => {
