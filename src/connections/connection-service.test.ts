@@ -64,21 +64,21 @@ class PaperNetwork implements ChannelOnboarding {
 
 let network: PaperNetwork
 let secrets: Secrets
-let connecting: ConnectionService
+let connectionService: ConnectionService
 let stored: StoredConnection[]
 
 const others = async () => stored
 
 async function add(pairs: Readonly<Record<string, string>> = {}, accountId = ACME, number = '15550001000') {
   const wanted = { accountId, number, channel: 'whatsapp-cloud', pairs: { ...PAIRS, ...pairs } }
-  const { id, channelSettings, link } = await connecting.prepareNew(wanted, others)
+  const { id, channelSettings, link } = await connectionService.prepareNew(wanted, others)
   const connection = { id, accountId, number, channel: 'whatsapp-cloud', channelSettings, link }
   stored.push(connection)
   return connection
 }
 
 async function change(connection: StoredConnection, pairs: Readonly<Record<string, string>>) {
-  const prepared = await connecting.prepareChange(connection, pairs, others)
+  const prepared = await connectionService.prepareChange(connection, pairs, others)
   const { channelSettings, link } = prepared
   const changed = { ...connection, channelSettings, link }
   const replace = (id: ConnectionId, by: StoredConnection) => {
@@ -103,7 +103,7 @@ beforeEach(() => {
   network = new PaperNetwork()
   secrets = testSecrets()
   stored = []
-  connecting = createConnectionService({
+  connectionService = createConnectionService({
     onboardings: new Map([['whatsapp-cloud', async () => network]]),
     openSecrets: async () => secrets,
     publicUrl: 'https://nuncio.example',
@@ -162,7 +162,7 @@ describe('a new connection', () => {
     assert.match(app, /^[0-9A-Za-z]{22}$/)
     assert.deepEqual([second.link?.callbackApp, third.link?.callbackApp], [app, app])
     assert.equal(new Set([app, ofAnotherApp.link?.callbackApp, ofOthers.link?.callbackApp]).size, 3)
-    assert.deepEqual(connecting.callbackOf({ ...first, lastReportAt: null }), {
+    assert.deepEqual(connectionService.callbackOf({ ...first, lastReportAt: null }), {
       url: `https://nuncio.example/channels/whatsapp-cloud/${app}`,
       problem: null,
       lastReportAt: null,
@@ -205,10 +205,10 @@ describe('a new connection', () => {
 describe('asking the network', () => {
   it('returns what it says otherwise than is stored, to be stored while nothing else was changed', async () => {
     const connection = await add()
-    const same = await connecting.check(connection, others)
+    const same = await connectionService.check(connection, others)
     const slower = { ...connection, channelSettings: { ...connection.channelSettings, throughputPerSecond: 20 } }
 
-    const { facts, change } = await connecting.check(slower, others)
+    const { facts, change } = await connectionService.check(slower, others)
 
     assert.deepEqual([same.change, facts.length], [null, 1])
     assert.deepEqual(change, { channelSettings: connection.channelSettings, expected: slower.channelSettings })
@@ -223,7 +223,7 @@ describe('asking the network', () => {
     }
     network.reportsFrom = 80
 
-    const { change } = await connecting.check(unlinked, async () => [])
+    const { change } = await connectionService.check(unlinked, async () => [])
 
     assert.deepEqual(change?.link, connection.link)
   })
@@ -233,8 +233,8 @@ describe('asking the network', () => {
     const before = network.asked.length
     const { promise, resolve } = Promise.withResolvers<void>()
     network.answers = promise
-    const flood = Array.from({ length: 20 }, () => connecting.check(ours, others))
-    const single = connecting.check(theirs, others)
+    const flood = Array.from({ length: 20 }, () => connectionService.check(ours, others))
+    const single = connectionService.check(theirs, others)
     await new Promise((done) => {
       setImmediate(done)
     })
@@ -389,7 +389,7 @@ describe('a change', () => {
     // The value must have the form of a sealed one, or this test checks something else.
     assert.ok(secrets.isSealed(broken.channelSettings.accessToken))
 
-    await assert.rejects(connecting.check(broken, others), { code: 'setting_invalid', field: 'access_token' })
+    await assert.rejects(connectionService.check(broken, others), { code: 'setting_invalid', field: 'access_token' })
     const { changed } = await change(broken, { access_token: TOKEN })
 
     assert.equal(opened(changed, 'accessToken'), TOKEN)

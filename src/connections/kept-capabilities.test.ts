@@ -18,19 +18,22 @@ it('what an adapter can do is taken over by a check, and by no other change', as
     callbackSecretOf: () => null,
     takesCallbackSecret: async () => false,
   }
-  const connecting = createConnectionService({
+  const connectionService = createConnectionService({
     onboardings: new Map([['bridge', async () => network]]),
     openSecrets: async () => testSecrets(),
     publicUrl: 'https://nuncio.example',
   })
   const own = { accountId: 'acc-acme' as AccountId, number: '15550001000', channel: 'bridge' }
   const none = async () => []
-  const added = await connecting.prepareNew({ ...own, pairs: { url: 'https://a.example', secret: newSecret() } }, none)
+  const added = await connectionService.prepareNew(
+    { ...own, pairs: { url: 'https://a.example', secret: newSecret() } },
+    none,
+  )
   const before = capabilities
   capabilities = { receipts: [] }
 
-  const changed = await connecting.prepareChange({ ...own, ...added }, { send_timeout: '20s' }, none)
-  const checked = await connecting.check({ ...own, ...added, channelSettings: changed.channelSettings }, none)
+  const changed = await connectionService.prepareChange({ ...own, ...added }, { send_timeout: '20s' }, none)
+  const checked = await connectionService.check({ ...own, ...added, channelSettings: changed.channelSettings }, none)
 
   assert.deepEqual(
     [added, changed].map(({ channelSettings }) => channelSettings['capabilities']),

@@ -31,7 +31,7 @@ import { openSecrets } from './wiring/open-secrets.ts'
 import { openStorage } from './wiring/open-storage.ts'
 import { parseCidrs, rangesOfMedia } from './wiring/operator-ranges.ts'
 import { createRecipientHash } from './wiring/recipient-hash.ts'
-import { keepByAge } from './wiring/retention-job.ts'
+import { createRetentionJob } from './wiring/retention-job.ts'
 import type { Storage } from './wiring/storage.ts'
 import type { Traces } from './wiring/tracing.ts'
 import { wakeOnAccept } from './wiring/wake-on-accept.ts'
@@ -184,7 +184,7 @@ export class Application {
     this.#watchdog = this.#createWatchdog(storage, channels)
     this.#watchdog.start()
     this.#notifying?.start()
-    this.#retention = this.#keepByAge(storage)
+    this.#retention = this.#createRetentionJob(storage)
     this.#retention.start()
     // Last: its token is printed once. A start that failed after it, say for a taken port, would have swallowed it. Until
     // then every call meets no account, and is refused.
@@ -289,9 +289,9 @@ export class Application {
     )
   }
 
-  #keepByAge(storage: Storage): RetentionJob {
+  #createRetentionJob(storage: Storage): RetentionJob {
     const { store = null } = this.#console ?? {}
-    return keepByAge({
+    return createRetentionJob({
       settings: this.#settings,
       worker: this.#worker,
       journal: this.#journal,

@@ -42,7 +42,7 @@ const Histogram = lazily(async () => (await import('./histogram.tsx')).Histogram
 
 export function Logs() {
   const [search, change] = useSearchState(logSearch)
-  const { source, scannedBackTo, isLooking, stop } = useLogRows(search)
+  const { source, scannedBackTo, isSearching, stop } = useLogRows(search)
   const counts = useLogCounts(search)
   const totals = counts?.totals ?? null
   const range = rangeOf(search)
@@ -89,7 +89,7 @@ export function Logs() {
           <LogFilters search={search} change={change} />
         </Group>
         <FilterChips search={search} change={change} onClear={clear} />
-        {isLooking && scannedBackTo !== null ? (
+        {isSearching && scannedBackTo !== null ? (
           <Group gap="sm" role="status">
             <Text size="sm">
               Searching further back: everything since {localDateTime(scannedBackTo)} has been searched.

@@ -12,7 +12,7 @@ interface LogRows {
   readonly source: Rows<LogRow>
   /** While it searches further back by itself: the time it has reached. */
   readonly scannedBackTo: number | null
-  readonly isLooking: boolean
+  readonly isSearching: boolean
   readonly stop: () => void
 }
 
@@ -42,7 +42,7 @@ export function useLogRows(search: LogSearch): LogRows {
       },
     },
     scannedBackTo: pages.pages.at(-1)?.scannedBackTo ?? null,
-    isLooking: mayGoOn,
+    isSearching: mayGoOn,
     stop: () => setGoal({ key, rows: 0 }),
   }
 }

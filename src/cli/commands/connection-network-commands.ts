@@ -27,15 +27,15 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
     .withExamples(commandLine`connection check 15550001000`)
     .action((number: string, options: CommonOptions) =>
       withConnection(cli, { number, options }, async (session, connection) => {
-        const { administration, connecting, channels } = session
-        if (connecting.abilitiesOf(connection.channel).isLinkedDevice)
+        const { administration, connectionService, channels } = session
+        if (connectionService.abilitiesOf(connection.channel).isLinkedDevice)
           return checkPhone(cli, session, { connection, options })
         const others = () => administration.listConnections(connection.accountId)
-        const { facts: checked, change } = await connecting.check(connection, others)
+        const { facts: checked, change } = await connectionService.check(connection, others)
         if (change) await administration.changeConnection(connection.id, change, ACTOR)
         await administration.noteCheck(connection.id, { facts: checked, isTakenOver: true }, ACTOR)
-        const facts = [...checked, ...(await connecting.readReported(connection, cli.surroundings.now()))]
-        const callback = connecting.callbackOf(connection)
+        const facts = [...checked, ...(await connectionService.readReported(connection, cli.surroundings.now()))]
+        const callback = connectionService.callbackOf(connection)
         if (options.json)
           return cli.json({
             ...connectionJson(connection),
@@ -53,12 +53,12 @@ function addCheck(group: NuncioCommand, cli: Cli): void {
 /** WhatsApp is not asked: the worker that holds the lane knows the status of the session. */
 async function checkPhone(
   cli: Cli,
-  { administration, deviceSessions, connecting }: AdministrationSession,
+  { administration, deviceSessions, connectionService }: AdministrationSession,
   { connection, options }: { readonly connection: ConnectionView; readonly options: CommonOptions },
 ): Promise<void> {
   const { accountId, id, number } = connection
   const view = await deviceSessions.read({ accountId, id })
-  const facts = await connecting.readReported(connection, null)
+  const facts = await connectionService.readReported(connection, null)
   const hasWorker = hasDispatcher(await administration.listWorkers())
   const session = { ...deviceSessionJson(number, view), hasWorker }
   if (options.json)
@@ -76,13 +76,13 @@ function addTemplates(group: NuncioCommand, cli: Cli): void {
     .withJson('an array of templates')
     .withExamples(commandLine`connection templates 15550001000`)
     .action((number: string, options: CommonOptions) =>
-      withConnection(cli, { number, options }, async ({ connecting }, connection) => {
-        const templates = await connecting.listTemplates(connection)
+      withConnection(cli, { number, options }, async ({ connectionService }, connection) => {
+        const templates = await connectionService.listTemplates(connection)
         if (options.json) return cli.jsonList(templates.map(templateJson))
         await cli.table({
           columns: ['TEMPLATE', 'STATUS', 'CATEGORY', 'HEADER', 'FITS', 'BODY'],
           rows: templates.map(row),
-          whenEmpty: connecting.abilitiesOf(connection.channel).hasTemplates
+          whenEmpty: connectionService.abilitiesOf(connection.channel).hasTemplates
             ? `The business account of ${number} has no templates yet. They are made and approved at the network.`
             : `${number} is a connection of ${connection.channel}, which has no templates.`,
         })

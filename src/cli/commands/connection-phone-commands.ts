@@ -75,7 +75,7 @@ function addUseHere(group: NuncioCommand, cli: Cli): void {
 async function carryOut(cli: Cli, { number, kind, options }: Asked): Promise<void> {
   await withConnection(cli, { number, options }, async (session, connection) => {
     linkedConnection(session, connection)
-    await session.connecting.requireInstalled(connection.channel)
+    await session.connectionService.requireInstalled(connection.channel)
     // Refuses without the right key ring, before anything is asked for.
     const secrets = await session.openSecrets()
     const { deviceSessions } = session
@@ -102,7 +102,7 @@ async function carryOut(cli: Cli, { number, kind, options }: Asked): Promise<voi
 
 interface Seen {
   readonly view: SessionRequestView
-  /** What the phone must be shown; null: nothing. */
+  /** The code to show to the phone or to type into it; null: none. */
   readonly code: string | null
 }
 

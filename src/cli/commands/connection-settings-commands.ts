@@ -54,7 +54,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
   // Their mistakes are reported before anything is opened.
   changePolicy(DEFAULT_LANE_POLICY, lane)
   await cli.withAdministration(async (session) => {
-    const { administration, connecting } = session
+    const { administration, connectionService } = session
     const description = findChannel(session, options.channel)
     const policy = changePolicy({ ...DEFAULT_LANE_POLICY, ...description.laneDefaults }, lane)
     const { id: accountId } = await findAccount(administration, options.account)
@@ -65,7 +65,7 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
       channel: description.name,
       pairs: await promptForMissing(cli, description, values),
     }
-    const prepared = await namingArguments(() => connecting.prepareNew(wanted, othersOf(session, accountId)))
+    const prepared = await namingArguments(() => connectionService.prepareNew(wanted, othersOf(session, accountId)))
     const { id, link, facts } = prepared
     const connection = await administration.addConnection(
       {
@@ -80,11 +80,11 @@ async function add(cli: Cli, given: string, options: AddOptions): Promise<void> 
       ACTOR,
     )
     await administration.noteCheck(id, { facts, isTakenOver: true }, ACTOR)
-    const callback = connecting.callbackOf(connection)
+    const callback = connectionService.callbackOf(connection)
     if (options.json) return cli.json({ ...connectionJson(connection), ...(link && networkJson({ facts, callback })) })
     await cli.say(`Connected ${number} (${wanted.channel}) for the account “${connection.account}”.`)
     if (facts.length > 0) await cli.say(['', ...factLines(facts)].join('\n'))
-    if (connecting.abilitiesOf(description.name).isLinkedDevice)
+    if (connectionService.abilitiesOf(description.name).isLinkedDevice)
       await cli.say(`Next: link it to its phone: ${commandLine`connection pair ${number}`}`)
     if (callback) await cli.say(['', ...callbackLines(callback), '', nextStep(number)].join('\n'))
   })
@@ -112,8 +112,8 @@ function addSet(group: NuncioCommand, cli: Cli): void {
       await withConnection(cli, { number, options }, async (session, before) => {
         const policy = Object.keys(lane).length === 0 ? null : changePolicy(before.policy, lane)
         const { connection, facts, alsoChanged, notChanged } = await change(cli, session, { before, policy, pairs })
-        const { connecting } = session
-        const network = facts && networkJson({ facts, callback: connecting.callbackOf(connection) })
+        const { connectionService } = session
+        const network = facts && networkJson({ facts, callback: connectionService.callbackOf(connection) })
         if (options.json) return cli.json({ ...connectionJson(connection), ...network })
         await cli.say(`Changed ${number}. Its settings are now: ${settingsText(session, connection)}`)
         if (alsoChanged.length > 0)
@@ -147,7 +147,7 @@ interface Changed {
 }
 
 async function change(cli: Cli, session: AdministrationSession, wanted: WantedChange): Promise<Changed> {
-  const { administration, connecting } = session
+  const { administration, connectionService } = session
   const { before, policy, pairs } = wanted
   const { id } = before
   // The network has nothing to do with settings of the lane.
@@ -157,7 +157,7 @@ async function change(cli: Cli, session: AdministrationSession, wanted: WantedCh
   }
   const values = await readSettingValues(cli, findChannel(session, before.channel), pairs)
   const { channelSettings, link, facts, alongside, notChanged } = await namingArguments(() =>
-    connecting.prepareChange(before, values, othersOf(session, before.accountId)),
+    connectionService.prepareChange(before, values, othersOf(session, before.accountId)),
   )
   for (const other of alongside)
     await administration.changeConnection(other.connection.id, changeOf(other.connection, other), ACTOR)

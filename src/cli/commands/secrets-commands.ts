@@ -127,7 +127,7 @@ function addDropKey(group: NuncioCommand, cli: Cli): void {
     .action((id: string, options: CommonOptions) =>
       cli.withAdministration(async ({ openKeyRing }) => {
         const keyRing = await openKeyRing()
-        await keyRing.dropKey(id, ACTOR)
+        await keyRing.removeKey(id, ACTOR)
         if (options.json) return cli.json({ id })
         await cli.say(`Took the key ${id} out of the ring. Back it up, and copy it to the other machines.`)
       }),

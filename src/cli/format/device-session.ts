@@ -7,8 +7,11 @@ import { plainTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 
 /** Refuses a connection that has no phone. */
-export function linkedConnection({ connecting }: AdministrationSession, { number, channel }: ConnectionView): void {
-  if (!connecting.abilitiesOf(channel).isLinkedDevice)
+export function linkedConnection(
+  { connectionService }: AdministrationSession,
+  { number, channel }: ConnectionView,
+): void {
+  if (!connectionService.abilitiesOf(channel).isLinkedDevice)
     throw new Refusal(
       'channel_without_phone',
       `${number} is a connection of ${channel}, which is not linked to a phone.`,
@@ -25,7 +28,7 @@ interface CheckedSession {
 /** The status of a connection's session, one fact in each line. */
 export function deviceSessionLines(number: string, { view, hasWorker }: CheckedSession): readonly string[] {
   const status = view?.status ?? 'unlinked'
-  // The other ones last without a worker, too.
+  // All other statuses hold without a worker, too.
   const isStale = !hasWorker && (status === 'ready' || status === 'connecting')
   const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, view)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')

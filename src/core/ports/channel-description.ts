@@ -18,9 +18,10 @@ export interface SettingDescription {
 }
 
 /** What a channel can do besides sending. */
-interface ChannelAbilities {
+export interface ChannelAbilities {
   /** People register an address for callbacks at the network. */
   readonly hasCallbacks: boolean
+  /** Its network approves templates, and `listTemplates` lists them. */
   readonly hasTemplates: boolean
   /** Its connections are linked devices of phones: people link and unlink them. */
   readonly isLinkedDevice: boolean

@@ -1,6 +1,7 @@
 import type { AccountId, ConnectionId, Instant } from '../ids.ts'
 import type { Refusal } from '../refusals.ts'
 import type { ConnectionChange, ConnectionView, NetworkLink } from './administration.ts'
+import type { ChannelAbilities } from './channel-description.ts'
 import type { ConnectionFact, TemplateView } from './channel-onboarding.ts'
 
 /** The part of a stored connection that is needed to ask its network. */
@@ -66,22 +67,12 @@ export interface CheckedConnection {
 export interface CallbackAddress {
   readonly url: string
   /**
-   * One sentence: why a network cannot reach it, and what to do. Null when nothing is known against it, and when the network
-   * has called back already, so that it can be reached whatever the settings say.
+   * One sentence: why a network cannot reach it, and what to do. Null when no problem is known, or when the network has already
+   * called back, which proves that it can be reached.
    */
   readonly problem: string | null
   /** When the network last called back, to within a minute. Null: never. */
   readonly lastReportAt: Instant | null
-}
-
-/** What people at the CLI and the console can expect of a channel's connections. */
-export interface ChannelAbilities {
-  /** Its network needs an address for callbacks. */
-  readonly hasCallbacks: boolean
-  /** `listTemplates` may have some. */
-  readonly hasTemplates: boolean
-  /** Its connections are linked devices of phones. */
-  readonly isLinkedDevice: boolean
 }
 
 /**
@@ -107,7 +98,7 @@ export interface ConnectionService {
     },
     others: ReadPeers,
   ): Promise<PreparedConnection>
-  /** What is not in `pairs` stays as it is; an empty text takes a setting back. */
+  /** What is not in `pairs` stays as it is; an empty text removes a setting. */
   prepareChange(
     connection: StoredConnection,
     pairs: Readonly<Record<string, string>>,

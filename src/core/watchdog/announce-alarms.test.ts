@@ -30,11 +30,11 @@ const TOKEN: UnannouncedAlarm = {
 }
 
 /** What is announced of these, and which of them are marked as announced. */
-async function announce(untold: readonly UnannouncedAlarm[], only: AccountId | null = ACME, fails = false) {
+async function announce(unannounced: readonly UnannouncedAlarm[], only: AccountId | null = ACME, fails = false) {
   const announced: NewNotification[] = []
   const marked: number[] = []
   const watch = {
-    readUnannouncedAlarms: async () => untold,
+    readUnannouncedAlarms: async () => unannounced,
     readOnlyAccount: async () => only,
     markAnnounced: async (alarms: readonly UnannouncedAlarm[]) => void marked.push(...alarms.map(({ id }) => id)),
   }
@@ -91,7 +91,7 @@ describe('announcing alarms', () => {
     assert.deepEqual([alone.marked, together.marked], [[7], [7]])
   })
 
-  it('leaves untold what could not be announced', async () => {
+  it('leaves unannounced what could not be announced', async () => {
     assert.deepEqual((await announce([STALLED], ACME, true)).marked, [])
   })
 })

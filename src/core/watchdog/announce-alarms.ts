@@ -17,16 +17,16 @@ interface AnnouncingParts {
  * Announces alarms that were raised, got worse or were cleared. After a crash it announces them again, under the same key.
  */
 export async function announceAlarms({ watch, notifications }: AnnouncingParts, now: Instant): Promise<void> {
-  const untold = await watch.readUnannouncedAlarms()
-  if (untold.length === 0) return
-  const whole = untold.some(({ accountId }) => accountId === null) ? await watch.readOnlyAccount() : null
-  const news = untold.flatMap((alarm) => {
+  const unannounced = await watch.readUnannouncedAlarms()
+  if (unannounced.length === 0) return
+  const whole = unannounced.some(({ accountId }) => accountId === null) ? await watch.readOnlyAccount() : null
+  const news = unannounced.flatMap((alarm) => {
     // An alarm about the machine is announced only where the installation has a single account (G8).
     const accountId = alarm.accountId ?? whole
     return accountId === null || alarm.kind === ANNOUNCED_APART ? [] : [notificationOf(alarm, accountId, now)]
   })
   if (news.length > 0) await notifications.announce(news)
-  await watch.markAnnounced(untold)
+  await watch.markAnnounced(unannounced)
 }
 
 function notificationOf(alarm: UnannouncedAlarm, accountId: AccountId, now: Instant): NewNotification {

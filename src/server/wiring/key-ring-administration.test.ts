@@ -279,26 +279,26 @@ describe.each(ENGINES)('the keys of the key ring, on %s', (engine) => {
     const [id] = await addConnections(ring, 1)
     const old = ring.keys.sealsWith.id
     const left = await readSettings(id!)
-    await assert.rejects(keyRing.dropKey(old, 'test'), { code: 'key_in_use', message: /^2 secrets are sealed/ })
+    await assert.rejects(keyRing.removeKey(old, 'test'), { code: 'key_in_use', message: /^2 secrets are sealed/ })
     await rotate()
-    await assert.rejects(keyRing.dropKey(old, 'test'), { code: 'key_in_use', message: /^Until .* may still store/ })
+    await assert.rejects(keyRing.removeKey(old, 'test'), { code: 'key_in_use', message: /^Until .* may still store/ })
     now += SIX_MINUTES
     const sealedAnew = await readSettings(id!)
     await writeSettings(id!, left)
-    await assert.rejects(keyRing.dropKey(old, 'test'), { code: 'key_in_use', message: /^A secret is sealed/ })
+    await assert.rejects(keyRing.removeKey(old, 'test'), { code: 'key_in_use', message: /^A secret is sealed/ })
     await writeSettings(id!, sealedAnew)
-    await keyRing.dropKey(old, 'test')
+    await keyRing.removeKey(old, 'test')
 
     const { keys } = await keyRing.list()
     assert.deepEqual(
       keys.map(({ state, secrets }) => [state, secrets]),
       [['current', 2]],
     )
-    await assert.rejects(keyRing.dropKey(old, 'test'), { code: 'key_unknown' })
-    await assert.rejects(keyRing.dropKey(keys[0]!.id, 'test'), { code: 'key_in_use' })
+    await assert.rejects(keyRing.removeKey(old, 'test'), { code: 'key_unknown' })
+    await assert.rejects(keyRing.removeKey(keys[0]!.id, 'test'), { code: 'key_in_use' })
     // One that was only added goes at once.
     const { id: added } = await keyRing.addKey('test')
-    await keyRing.dropKey(added, 'test')
+    await keyRing.removeKey(added, 'test')
     assert.equal((await keyRing.list()).keys.length, 1)
   })
 

@@ -56,7 +56,7 @@ export interface KeyRingAdministration {
   /** Refuses with `key_elsewhere_missing`. Stopped in the middle, it can be run again. */
   rotate(by: string, onProgress: (secrets: number) => void): Promise<Rotation>
   /** Refuses with `key_unknown` and `key_in_use`. */
-  dropKey(id: string, by: string): Promise<void>
+  removeKey(id: string, by: string): Promise<void>
 }
 
 interface Parts {
@@ -71,7 +71,7 @@ export function createKeyRingAdministration(parts: Parts): KeyRingAdministration
     list: () => list(parts),
     addKey: (by) => addKey(parts, by),
     rotate: (by, onProgress) => rotate(parts, by, onProgress),
-    dropKey: (id, by) => dropKey(parts, id, by),
+    removeKey: (id, by) => removeKey(parts, id, by),
   }
 }
 
@@ -142,7 +142,7 @@ async function refuseOthersWithout({ administration }: Parts, file: KeyRingFile)
   )
 }
 
-async function dropKey(parts: Parts, id: string, by: string): Promise<void> {
+async function removeKey(parts: Parts, id: string, by: string): Promise<void> {
   const { file } = await open(parts)
   const counts = await countSecrets(parts.store)
   const now = parts.now()

@@ -58,7 +58,7 @@ interface InboxFilter {
   readonly limit: number | null
 }
 
-/** The data, open for a short visit of the operator beside a running service. */
+/** The data, opened by a command beside a running service. */
 export interface AdministrationSession {
   readonly administration: Administration
   readonly people: People
@@ -83,7 +83,7 @@ export interface AdministrationSession {
   /** Those by which a connection can be added. */
   readonly channels: readonly ChannelDescription[]
   /** Asks networks and seals secrets. What it prepares is stored through `administration`. */
-  readonly connecting: ConnectionService
+  readonly connectionService: ConnectionService
   /** What the sandbox delivered, in order of delivery. A null filters nothing. */
   readonly inbox: (filter: InboxFilter) => AsyncIterable<InboxEntry>
   readonly openKeyRing: () => Promise<KeyRingAdministration>
@@ -134,7 +134,7 @@ export async function openAdministration(
       return new PasswordHasher().hash(password)
     },
     channels: KNOWN_CHANNELS,
-    connecting: createConnectionService({
+    connectionService: createConnectionService({
       onboardings: createOnboardings(networkParts(settings, systemClock)),
       openSecrets: openSecretsOnce,
       publicUrl: settings.publicUrl,

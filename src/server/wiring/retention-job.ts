@@ -11,7 +11,7 @@ import type { Storage } from './storage.ts'
 const DAY_MS = 86_400_000
 const COUNT_EVERY_MS = 20 * 3_600_000
 
-interface KeepingParts {
+interface RetentionParts {
   readonly settings: Settings
   readonly worker: WorkerId
   readonly storage: Pick<Storage, 'retention' | 'clock'>
@@ -26,7 +26,7 @@ export function sweepTimesOf(settings: Settings): SweepTimes {
 }
 
 /** What deletes by age while the service runs. */
-export function keepByAge({ settings, worker, storage, journal, console }: KeepingParts): RetentionJob {
+export function createRetentionJob({ settings, worker, storage, journal, console }: RetentionParts): RetentionJob {
   let countedAt = Number.NEGATIVE_INFINITY
   return new RetentionJob({
     storage: storage.retention,

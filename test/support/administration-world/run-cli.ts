@@ -149,7 +149,7 @@ export class CliWorld extends AdministrationWorld {
       }),
       hashPassword: async (password: string) => `hash of ${password}`,
       channels: KNOWN_CHANNELS,
-      connecting: createConnectionService({
+      connectionService: createConnectionService({
         onboardings: this.onboardings,
         openSecrets: async () => testSecrets(),
         publicUrl: this.environment['NUNCIO_PUBLIC_URL'] ?? 'http://127.0.0.1:8080',

@@ -1,7 +1,6 @@
 import type { ChannelView, ConnectionRow, ConnectionView, LaneWaitView } from '../../../contract/console/connections.ts'
 import { endOfQuietHours, startOfQuietHours } from '../../../core/connection/quiet-hours.ts'
-import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
-import type { ChannelAbilities } from '../../../core/ports/connection-service.ts'
+import type { ChannelAbilities, ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { BoundedCount, LaneOverview, StandsStill } from '../../../core/ports/console/lanes.ts'
 import type { ExplainedReason } from '../../../core/reasons.ts'
 import { explainWait } from '../../../core/sentences/explain-wait.ts'
@@ -88,8 +87,8 @@ function perMessageMs({ policy, pace }: LaneOverview): number | null {
 }
 
 /**
- * When the message at a position will be sent; null when it is unknown, as where each waits for something of its own or a person
- * must act, or quiet hours begin before.
+ * When the message at a position will be sent. Null: unknown, because each waits for something of its own or a person must act,
+ * or because quiet hours begin before.
  */
 export function estimator(lane: LaneOverview, now: number): (position: number) => number | null {
   const { standsStill, state } = lane

@@ -76,12 +76,12 @@ async function check() {
   const { administration, store } = world
   const guarded = NO_CALLS
   const settings = { whatsappCloudUrl: 'http://127.0.0.1:1' }
-  const connecting = createConnectionService({
+  const connectionService = createConnectionService({
     onboardings: createOnboardings({ settings, clock: systemClock, guarded, extraFolder: () => '/nowhere' }),
     openSecrets: async () => testSecrets(),
     publicUrl: 'http://127.0.0.1:8080',
   })
-  const session = { administration, connecting, deviceSessions: createDeviceSessions(store) }
+  const session = { administration, connectionService, deviceSessions: createDeviceSessions(store) }
   const examination: Pick<Examination, 'openSession'> = { openSession: async () => session as never }
   return checkChannels(examination as Examination)
 }

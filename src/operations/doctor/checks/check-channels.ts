@@ -21,7 +21,7 @@ export async function checkChannels(examination: Examination): Promise<readonly 
   const session = await examination.openSession()
   if (!session) return [skipped('There is no database to check.')]
   const connections = (await session.administration.listConnections(null)).filter(({ state }) => state === 'active')
-  const isLinked = ({ channel }: ConnectionView) => session.connecting.abilitiesOf(channel).isLinkedDevice
+  const isLinked = ({ channel }: ConnectionView) => session.connectionService.abilitiesOf(channel).isLinkedDevice
   const linked = connections.filter(isLinked)
   const withNetwork = connections.filter((connection) => connection.link !== null && !isLinked(connection))
   if (linked.length + withNetwork.length === 0)
@@ -67,14 +67,14 @@ async function checkLinked(
 /** Null: it is logged in. */
 async function checkSession(
   connection: ConnectionView,
-  { deviceSessions, connecting }: AdministrationSession,
+  { deviceSessions, connectionService }: AdministrationSession,
 ): Promise<CheckResult | null> {
   const { id, accountId, number, channel } = connection
   const view = await deviceSessions.read({ accountId, id })
   if (!view) {
     // The worker that stores a status may run on another machine, which alone needs the packages.
     try {
-      await connecting.requireInstalled(channel)
+      await connectionService.requireInstalled(channel)
     } catch (error) {
       return explainRefusal(connection, error)
     }
@@ -93,7 +93,7 @@ function isProblem({ status }: CheckResult): boolean {
 
 async function checkNetworks(
   withNetwork: readonly ConnectionView[],
-  { connecting }: AdministrationSession,
+  { connectionService }: AdministrationSession,
   { isOffline, settings }: Examination,
 ): Promise<readonly CheckResult[]> {
   if (isOffline)
@@ -105,7 +105,7 @@ async function checkNetworks(
   // Asking opens secrets, and without a ring one would be made.
   if (!settings || !existsSync(settings.keyRingFile)) return [skipped('Without the key ring no network can be asked.')]
   const asked = withNetwork.slice(0, MOST_ASKED)
-  const results = await checkAll(asked, connecting)
+  const results = await checkAll(asked, connectionService)
   const bad = results.filter(({ status }) => status !== 'ok')
   const left = withNetwork.length - asked.length
   const works = results.length - bad.length
@@ -129,20 +129,23 @@ async function checkNetworks(
   ]
 }
 
-async function checkAll(connections: readonly ConnectionView[], connecting: ConnectionService): Promise<CheckResult[]> {
+async function checkAll(
+  connections: readonly ConnectionView[],
+  connectionService: ConnectionService,
+): Promise<CheckResult[]> {
   const waiting = connections.values()
   const results: CheckResult[] = []
   const askInTurn = async () => {
-    for (const connection of waiting) results.push(await checkOne(connection, connecting))
+    for (const connection of waiting) results.push(await checkOne(connection, connectionService))
   }
   await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askInTurn))
   return results
 }
 
-async function checkOne(connection: ConnectionView, connecting: ConnectionService): Promise<CheckResult> {
+async function checkOne(connection: ConnectionView, connectionService: ConnectionService): Promise<CheckResult> {
   try {
     // Nothing is stored: the doctor changes nothing.
-    return assessFacts(connection.number, (await connecting.check(connection, async () => [])).facts)
+    return assessFacts(connection.number, (await connectionService.check(connection, async () => [])).facts)
   } catch (error) {
     return explainRefusal(connection, error)
   }

@@ -36,14 +36,14 @@ interface Removal {
 /** What channels remember. One for all of them: `of` gives each its own part. */
 export class PostgresChannelState {
   readonly #pgConnection: PgConnection
-  readonly #additionsLink: PgConnection
+  readonly #additionsConnection: PgConnection
   readonly #additions: Batcher<NewEntry, boolean>
   readonly #removals: Batcher<Removal, undefined>
 
   /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
   constructor({ pgConnection, additions }: { readonly pgConnection: PgConnection; readonly additions: PgConnection }) {
     this.#pgConnection = pgConnection
-    this.#additionsLink = additions
+    this.#additionsConnection = additions
     this.#additions = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (entries) => this.#add(entries) })
     // Removing one by one would wait for a flush each, and reads on the same connection would wait behind it.
     this.#removals = new Batcher({ concurrency: 1, mostPerBatch: 500, run: (removals) => this.#remove(removals) })
@@ -62,7 +62,7 @@ export class PostgresChannelState {
         return entry ?? null
       },
       findSome: async (kind, connectionId, keys) => {
-        // A text with U+0000 in it cannot even be asked for.
+        // PostgreSQL refuses a text with U+0000 even in a query.
         const wanted = keys.filter((key) => !key.includes('\0'))
         return this.#read(
           `select ${COLUMNS} from channel_memory where kind = $1 and connection_id = $2 and key = any($3::text[])`,
@@ -95,18 +95,21 @@ export class PostgresChannelState {
   }
 
   async #add(given: readonly NewEntry[]): Promise<readonly boolean[]> {
-    // First the connection, for which it may have to wait, and then in one turn the question and the way out.
-    await this.#additionsLink.connect()
+    // Connecting may take long, so it comes first. Then `isWanted` is asked and the statement is sent in the same turn.
+    await this.#additionsConnection.connect()
     const entries = given.filter(({ isWanted }) => isWanted())
     if (entries.length === 0) return given.map(() => false)
-    const added = await this.#additionsLink.queryNow('select * from remember_entries($1, $2, $3, $4, $5, $6) as i', [
-      textArray(entries.map(({ kind }) => kind)),
-      textArray(entries.map(({ connectionId }) => connectionId)),
-      textArray(entries.map(({ key }) => key)),
-      textArray(entries.map(({ value }) => value)),
-      bigintArray(entries.map(({ at }) => at)),
-      bigintArray(entries.map(({ remindAt }) => remindAt)),
-    ])
+    const added = await this.#additionsConnection.queryNow(
+      'select * from remember_entries($1, $2, $3, $4, $5, $6) as i',
+      [
+        textArray(entries.map(({ kind }) => kind)),
+        textArray(entries.map(({ connectionId }) => connectionId)),
+        textArray(entries.map(({ key }) => key)),
+        textArray(entries.map(({ value }) => value)),
+        bigintArray(entries.map(({ at }) => at)),
+        bigintArray(entries.map(({ remindAt }) => remindAt)),
+      ],
+    )
     const isAdded = new Set(added.map((row) => entries[(row['i'] as number) - 1]))
     return given.map((entry) => isAdded.has(entry))
   }

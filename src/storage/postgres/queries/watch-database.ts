@@ -47,7 +47,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
     for (const { sql, values } of statements) await this.#pgConnection.query(numbered(sql), values)
   }
 
-  async takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean> {
+  async acquireLease(watcher: WorkerId, lastsMs: number): Promise<boolean> {
     const rows = await this.#pgConnection.query(
       `update watch set watcher = $1, until = now_ms() + $2::bigint
         where "only" = 1 and (watcher = $1 or until < now_ms() or until > now_ms() + $2::bigint) returning 1`,

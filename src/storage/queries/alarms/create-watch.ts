@@ -38,7 +38,7 @@ const MOST_TOKENS_OF_ACCOUNT = 250
 const MOST_OPEN = 10_000
 // A caller with an expired token keeps trying, so it is among the newest refusals of its account.
 const REQUESTS_BACK = 500
-const UNTOLD_AT_ONCE = 200
+const UNANNOUNCED_AT_ONCE = 200
 
 interface WatchParts {
   readonly database: WatchDatabase
@@ -49,7 +49,7 @@ interface WatchParts {
 /** What the watchdog reads and writes, over either engine. */
 export function createWatch({ database, now, limits }: WatchParts): Watch {
   return {
-    acquireLease: (watcher, lastsMs) => database.takeTurn(watcher, lastsMs),
+    acquireLease: (watcher, lastsMs) => database.acquireLease(watcher, lastsMs),
     releaseLease: (watcher) => database.endTurn(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
@@ -109,7 +109,7 @@ function alarmVerbs(database: WatchDatabase): AlarmVerbs {
         })),
       ),
     async readUnannouncedAlarms() {
-      const sql = `select ${ALARM_COLUMNS} from alarm where is_announced = 0 order by id limit ${UNTOLD_AT_ONCE}`
+      const sql = `select ${ALARM_COLUMNS} from alarm where is_announced = 0 order by id limit ${UNANNOUNCED_AT_ONCE}`
       return toAlarms(await database.query(sql, []))
     },
     markAnnounced: (alarms) =>

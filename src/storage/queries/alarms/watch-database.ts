@@ -15,7 +15,7 @@ export interface LeastFull {
   readonly perAccount: number
 }
 
-/** How many messages wait where as many do. */
+/** How many messages wait, where at least as many do. */
 export interface FullCounts {
   readonly connections: ReadonlyMap<ConnectionId, number>
   readonly accounts: ReadonlyMap<AccountId, number>
@@ -26,9 +26,9 @@ export interface WatchDatabase {
   query(sql: string, values: readonly WatchValue[]): Promise<readonly WatchRow[]>
   /** All of them or none, durably. */
   write(statements: readonly WatchStatement[]): Promise<void>
-  takeTurn(watcher: WorkerId, lastsMs: number): Promise<boolean>
+  acquireLease(watcher: WorkerId, lastsMs: number): Promise<boolean>
   endTurn(watcher: WorkerId): Promise<void>
-  /** `with busy (id) as (…)`: lanes in which something may wait, of those after the id given as first value, at most so many. */
+  /** `with busy (id) as (…)`: at most `limit` lanes in which something may wait, after the id given as first value. */
   busyLanes(limit: number): string
   /** The sequence of the head of the connection `c`. */
   readonly headOfC: string

@@ -74,37 +74,37 @@ export class SqliteMediaQueue implements MediaQueue {
 
   async #dueOf(accountId: AccountId, request: DueRequest): Promise<readonly MediaToFetch[]> {
     const oldest = await this.#readDue(accountId, 0, request)
-    if (oldest.media.length >= request.perAccount || oldest.lookedThrough === null) {
+    if (oldest.media.length >= request.perAccount || oldest.scannedThrough === null) {
       this.#goesOnAfter.delete(accountId)
       return oldest.media
     }
-    const after = Math.max(this.#goesOnAfter.get(accountId) ?? 0, oldest.lookedThrough)
+    const after = Math.max(this.#goesOnAfter.get(accountId) ?? 0, oldest.scannedThrough)
     const further = await this.#readDue(accountId, after, request)
     // The same rows are found again until they are fetched.
-    const goesOnAfter = further.media.length > 0 ? after : further.lookedThrough
+    const goesOnAfter = further.media.length > 0 ? after : further.scannedThrough
     if (goesOnAfter === null) this.#goesOnAfter.delete(accountId)
     else this.#goesOnAfter.set(accountId, goesOnAfter)
     return [...oldest.media, ...further.media].slice(0, request.perAccount)
   }
 
-  /** `lookedThrough` is null at the end. */
+  /** `scannedThrough` is null at the end. */
   async #readDue(accountId: AccountId, after: Sequence, { now, busy, fullHosts, perAccount }: DueRequest) {
     const full = new Set(
       fullHosts.filter((some) => (some.accountId ?? accountId) === accountId).map(({ host }) => host),
     )
     for (;;) {
       const [media, unwanted]: [MediaToFetch[], Sequence[]] = [[], []]
-      let [rows, lookedThrough] = [0, after]
+      let [rows, scannedThrough] = [0, after]
       for (const row of this.#sql.pendingOf.iterate(accountId, after) as Iterable<PendingRow>) {
         rows += 1
-        lookedThrough = row.sequence
+        scannedThrough = row.sequence
         const isDue = row.nextTryAt <= now || row.nextTryAt > now + LONGEST_WAIT_MS
         // The file of a message that was cancelled or has expired is not needed.
         if (!row.isWanted) unwanted.push(row.sequence)
         else if (isDue && !busy.has(row.sequence) && !full.has(hostOf(row.url))) media.push(toFetch(row))
         if (media.length >= perAccount) break
       }
-      if (unwanted.length === 0) return { media, lookedThrough: rows < ROWS_PER_QUERY ? null : lookedThrough }
+      if (unwanted.length === 0) return { media, scannedThrough: rows < ROWS_PER_QUERY ? null : scannedThrough }
       await this.forget(unwanted)
     }
   }

@@ -54,7 +54,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
   }
 
   /** No other process serves this database. */
-  async takeTurn(): Promise<boolean> {
+  async acquireLease(): Promise<boolean> {
     return true
   }
 
