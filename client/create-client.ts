@@ -42,7 +42,7 @@ const LONGEST_WAIT_MS = 60_000
 export function createClient(options: ClientOptions): Client {
   const { token, timeoutMs = 10_000, retries = 4, fetch = globalThis.fetch } = options
   const url = endpointOf(options.url)
-  // The error of fetch for a bad header may contain its value, and would seem to be a network error.
+  // Checked here, because the error of `fetch` for a bad header may contain its value and seems to be a network error.
   if (!/^[!-~]+$/.test(token)) throw new TypeError('The token is missing or is none')
 
   async function send(message: Message, { idempotencyKey, signal }: SendOptions = {}): Promise<Sent> {

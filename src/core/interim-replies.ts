@@ -6,12 +6,12 @@ const INTERIM = /^HTTP\/1\.\d 1$/
 const STATUS = /^HTTP\/1\.\d 100$/
 
 /**
- * Writes 102 in the place of the status 100 of interim answers, in the bytes that come in over one connection. A server may
- * send any of them unasked, and none means anything to us. The HTTP library skips 102 and all others, but takes a 100 that
- * it did not ask for as the end of the connection.
+ * Replaces the status 100 of interim answers by 102 in the bytes that come in over one connection. A server may send interim
+ * answers unasked, and we ignore all of them. The HTTP library skips every other one, but ends the connection at a 100 that it
+ * did not ask for.
  */
 export class InterimReplies {
-  /** The status line so far, at most as far as its status. */
+  /** The status line so far, up to its status. */
   #start = ''
   #lineLength = 0
   #isInHead = true

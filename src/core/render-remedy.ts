@@ -9,7 +9,7 @@ export interface RemedyOf {
 
 /** A next step of the table of reasons, with the numbers and the id that it speaks of, so that it can be pasted. */
 export function renderRemedy(words: string, { number, recipient, messageId }: RemedyOf): string {
-  // An erased recipient is known to the person alone who blocked them.
+  // Only the person who blocked an erased recipient knows the number.
   const known = recipient === ERASED ? 'NUMBER' : recipient
   return words
     .replace('NUMBER', number)

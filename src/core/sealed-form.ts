@@ -2,8 +2,8 @@
 const SEALED = /^v\d+\.[\w-]+\.[\w-]+\.[\w-]*\.[\w-]+$/
 
 /**
- * Whether a text has the form of a sealed one, of any version, for those who cannot open it. Only its key and its place
- * show whether it is one: see `Secrets` in core/ports.
+ * Whether a text has the form of a sealed one, of any version. For code that has no key: only opening it proves that it is one
+ * (`Secrets` in core/ports).
  */
 export function hasSealedForm(text: string): boolean {
   return SEALED.test(text)

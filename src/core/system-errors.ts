@@ -8,7 +8,7 @@ interface SystemError extends Error {
   readonly path?: string
 }
 
-// By errno: what is so, and what to do. `place` is the file or the folder.
+// By errno: what is wrong, and what to do. `place` is the file or the folder.
 const OF_FILES: Readonly<Record<string, (place: string) => string>> = {
   ENOSPC: (place) => `There is no room left on the disk of ${place}. Make room and try again.`,
   EDQUOT: (place) => `This user may keep no more on the disk of ${place}. Raise the quota or make room, and try again.`,
@@ -56,8 +56,8 @@ const OF_LISTENING: Readonly<Record<string, (host: string, port: string) => stri
 }
 
 /**
- * Turns what the system says of a file, a folder or an address to listen on into a sentence with what to do, and so it does
- * with a start that can write nothing. A refusal stays as it is. Null for everything else: that is a fault of ours.
+ * Turns an error of the system about a file or a folder into a refusal that says what to do. A refusal stays as it is. Null for
+ * everything else: that is a fault of ours.
  */
 export function refusalOfSystem(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error
@@ -72,7 +72,7 @@ export function refusalOfSystem(error: unknown): Refusal | null {
   return sentence === null ? null : new Refusal('file_unusable', sentence, null, { cause: error })
 }
 
-/** What is so at a file or a folder, and what to do. Null for an errno that says nothing of it. */
+/** What is wrong with a file or a folder, and what to do. Null for an errno that is not about one. */
 export function explainErrno(code: string, place: string): string | null {
   return OF_ALL[code] ?? OF_FILES[code]?.(place) ?? null
 }

@@ -31,7 +31,7 @@ export const alarmRoutes = {
     params: ofAccount,
     reply: z.object({ items: z.array(alarm) }),
   }),
-  /** Open ones and those of the last 90 days, newest first. */
+  /** Open ones and those cleared in the last 90 days, newest first. */
   listAlarms: consoleRoute({
     method: 'GET',
     path: '/accounts/:account/alarms',

@@ -58,7 +58,7 @@ const connectionRow = z.object({
   /** Includes the message that is being sent. */
   waiting: boundedCount,
   oldestWaitingAt: instant.nullable(),
-  /** When the last of them should be sent; null: nothing waits, it is unknown, or quiet hours begin before. */
+  /** When the last waiting message should be sent; null: none waits, the time is unknown, or quiet hours begin before. */
   doneAt: instant.nullable(),
   pace,
   /** Null while the lane moves or has nothing to do. */

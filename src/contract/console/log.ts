@@ -160,7 +160,7 @@ const logTimelineEntry = z.object({
   offsetMs: z.int().min(0),
   kind: plain,
   title: plain,
-  /** The colour. */
+  /** How it went; the console colours it. */
   tone: z.enum(['plain', 'good', 'wait', 'unknown', 'bad']),
   code: plain.nullable(),
   /** May be a text of a server. */

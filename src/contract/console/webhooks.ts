@@ -24,7 +24,7 @@ const webhook = z.object({
   createdBy: plain,
   /** Since when every try has failed. */
   failingSince: instant.nullable(),
-  /** Several tries failed since then: fewer may be of one delivery alone. */
+  /** Several tries have failed since then. Fewer may belong to a single delivery. */
   isFailing: z.boolean(),
   /** Why the last try failed, and what to do, while it is failing. */
   lastFailure: z.object({ sentence: plain, nextStep: plain }).nullable(),
@@ -33,7 +33,7 @@ const webhook = z.object({
     .object({ count: z.int(), isAtLeast: z.boolean(), nextTryAt: instant.nullable(), givenUpAt: instant })
     .nullable(),
   lastDeliveredAt: instant.nullable(),
-  /** Until when notices are also signed with the previous secret. */
+  /** Until when notifications are also signed with the previous secret. */
   oldSecretUntil: instant.nullable(),
   /** Dropped because too many were waiting, since the webhook was created. */
   dropped: z.int(),

@@ -67,7 +67,7 @@ export interface RefusedUrl {
     'url_malformed' | 'sample_unknown' | 'url_has_credentials' | 'url_port_refused' | 'url_not_public'
   >
   readonly detail: string
-  /** The operator has closed the address: to open it as a private one would not help. For people, not for callers. */
+  /** The operator has closed the address, so opening a private network would not help. For people, not for callers. */
   readonly isClosed: boolean
   /** What the operator may set to open it, for a test on private addresses. Null: nothing. For people, not for callers. */
   readonly network: string | null
@@ -98,7 +98,7 @@ export function checkMediaUrl(
   const isTls = url.protocol === 'https:'
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port)
   const address = parseIpAddress(host)
-  // As it is written, because that is how it is found again.
+  // Kept as written, because it is looked up by its text.
   if (samples?.has(text))
     return { ...pass(url, { path, host, isAddress: false, port, isTls, needsAllowedRange: false }), url: text }
   const named = samples && namesOfSamples(text, samples)

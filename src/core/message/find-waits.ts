@@ -63,7 +63,7 @@ const SHOWN_FROM_MS = 1_000
 /** The same for a wait without a known cause. */
 const UNEXPLAINED_FROM_MS = 10_000
 
-/** The times in which a message waited: before its first attempt, and between two. Only those that are worth a line. */
+/** The times in which a message waited: before its first attempt, and between two. Short ones are left out. */
 export function gapsOf({ acceptedAt, attempts, droppedAt, droppedFor }: Past) {
   const dropped = droppedAt === null ? [] : [{ startedAt: droppedAt, own: droppedFor }]
   const ends = [acceptedAt, ...attempts.map(({ endedAt }) => endedAt)]

@@ -3,7 +3,7 @@ import { explainReason, isReasonCode, type ReasonCode, withCommand } from '../re
 import { type RemedyOf, renderRemedy } from '../render-remedy.ts'
 import type { NotificationKind } from './notification-kinds.ts'
 
-/** A notice as storage keeps it. */
+/** A notification as storage keeps it. */
 export interface StoredNotification {
   readonly kind: NotificationKind
   readonly at: Instant

@@ -171,7 +171,7 @@ export const NOTIFICATION_KINDS = {
 
 export type NotificationKind = keyof typeof NOTIFICATION_KINDS
 export const NOTIFICATION_KIND_NAMES = Object.keys(NOTIFICATION_KINDS) as readonly NotificationKind[]
-/** What a webhook can ask for: a test is asked for by a person, each time. */
+/** What a webhook can subscribe to. A test is sent only when a person asks for it. */
 export const WANTABLE_KINDS = NOTIFICATION_KIND_NAMES.filter((kind) => kind !== 'webhook.test')
 
 export function isNotificationKind(text: string): text is NotificationKind {

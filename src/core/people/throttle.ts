@@ -5,9 +5,9 @@ import type { Instant } from '../ids.ts'
  *
  * - `account`: five tries are free, then each waits 1, 2, 4 … 900 seconds after the one before. A browser that its person
  *   has signed in with before counts by itself (`device`), so others' guesses do not slow the person down.
- * - `address`: 30 tries an hour from one network address, over all accounts. Who shares the address is not locked out: an
- *   account that was tried no more than three times (`account`) may still be tried, and browsers that count by themselves
- *   do not count here.
+ * - `address`: 30 tries an hour from one network address, over all accounts. People who share the address are not locked out:
+ *   an account that was tried at most three times (`account`) may still be tried, and tries of browsers with their own counter
+ *   are not counted here.
  * - `minute`: 60 tries a minute from one network address. This bounds the work that they make, not what can be guessed.
  * - `code`: 5 tries in 5 minutes at codes of six digits.
  */

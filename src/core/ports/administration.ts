@@ -39,9 +39,9 @@ export interface ConnectionChange {
   /** All of its settings: those that are not given here are removed. */
   readonly channelSettings?: Readonly<Record<string, unknown>>
   /**
-   * The channel settings that the new ones were made from. When others are stored by now, nothing is changed: the refusal
-   * is `connection_changed`. A caller that asks a network in between needs it, or it would undo a change that was made meanwhile,
-   * and a secret that leaked and was replaced is in force again.
+   * The channel settings that the new ones were made from. When others are stored by now, nothing is changed: the refusal is
+   * `connection_changed`. A caller that asks a network in between must give them: otherwise it could undo a change made
+   * meanwhile, and bring back a leaked secret that had just been replaced.
    */
   readonly expected?: Readonly<Record<string, unknown>>
   readonly link?: NetworkLink
@@ -127,13 +127,13 @@ export interface MessageTimeline {
   readonly asOf: Instant
   readonly channel: string
   readonly policy: LanePolicy
-  /** While it waits: how often it has failed since it was accepted. Null: it waits for nothing of its own. */
+  /** While it waits: how often it has failed since it was accepted. Null: it does not wait, or for nothing of its own. */
   readonly tries: number | null
   /** Who paused its connection; null while it is not paused, or when that is not known. */
   readonly paused: Act | null
   /** Who removed its connection. */
   readonly removed: Act | null
-  /** Who has put its recipient on the block list of the account, if it is not proven that it was sent. */
+  /** Who put its recipient on the account's block list. Null: it is not blocked, or the message was certainly sent. */
   readonly block: (Act & { readonly why: string | null }) | null
   readonly reasonWords: string | null
   readonly requestId: string | null
@@ -154,7 +154,7 @@ export interface MessageTimeline {
   /** The message that it repeats was taken by the network after all, so this one would arrive as a duplicate. */
   readonly repeatsWhatLeft: boolean
   readonly resentAs: MessageId | null
-  /** The message that it was sent again as, and who did that; null when it was not. */
+  /** The message that repeats it, and who sent that; null when there is none. */
   readonly resent: {
     readonly id: MessageId
     readonly state: MessageState
@@ -162,7 +162,7 @@ export interface MessageTimeline {
     readonly words: string | null
     readonly by: string | null
   } | null
-  /** Its connection was removed, and its number was added again: there it can be sent again. */
+  /** Its connection was removed, and a new one with the same number exists: the message can be sent again there. */
   readonly hasSuccessor: boolean
   readonly timeline: readonly TimelineEntry[]
 }
@@ -221,8 +221,8 @@ export interface RequestError {
 }
 
 /**
- * Requests with one token that were refused for one reason, and are not listed one by one, because the account was refused
- * too much. All of them came from `since` on, and until the entry was `receivedAt`.
+ * Refused requests with the same token and reason that are counted instead of listed, because the account had too many
+ * refusals. They came between `since` and the `receivedAt` of the entry.
  */
 export interface SummedView {
   readonly requests: number
@@ -324,7 +324,7 @@ export interface Administration {
   /** Refuses with `network_key_taken` when any account has a connection with the same link. */
   addConnection(
     wanted: {
-      /** Made by the caller where secrets are sealed for it; else a new one. */
+      /** Given by a caller that has sealed secrets for this id; otherwise a new id is made. */
       id?: ConnectionId
       accountId: AccountId
       number: string
@@ -342,9 +342,9 @@ export interface Administration {
   setConnectionState(id: ConnectionId, state: 'active' | 'paused', actor: Actor): Promise<ConnectionView>
   /** What is left out stays as it is. Refuses as `addConnection` does, and with `connection_changed`. */
   changeConnection(id: ConnectionId, change: ConnectionChange, actor: Actor): Promise<ConnectionView>
-  /** Keeps what its network has just said, and nothing where it has none. That it was asked is no change of the connection. */
+  /** Stores what its network has just answered. Without facts it removes the last answer. */
   noteCheck(id: ConnectionId, answer: NetworkAnswer, actor: Actor): Promise<void>
-  /** Forgets its secrets. Cancels what waits if `cancelWaiting`, else refuses when anything does. The open attempt is let finish. */
+  /** Deletes its secrets. `cancelWaiting`: waiting messages are cancelled; otherwise this refuses if there are any. An open attempt may finish. */
   removeConnection(id: ConnectionId, cancelWaiting: boolean, actor: Actor): Promise<TakenOut>
 
   createToken(token: NewToken, actor: Actor): Promise<TokenView>
@@ -384,9 +384,7 @@ export interface Administration {
 
   /** Null while lanes may move. */
   readHold(): Promise<HoldView | null>
-  /**
-   * Starts nothing more on any lane until `releaseHold`. Open attempts are finished. Refuses with `lanes_held_already`.
-   */
+  /** Starts nothing more on any lane until `releaseHold`. Open attempts are finished. Refuses with `lanes_held_already`. */
   holdLanes(reason: string, actor: Actor): Promise<HoldView>
   /** Lets all lanes move again. Refuses with `lanes_not_held`. */
   releaseHold(actor: Actor): Promise<HoldView>

@@ -11,7 +11,10 @@ export interface ConnectionFact {
 /** What a network said of a connection when it was asked. */
 export interface NetworkAnswer {
   readonly facts: readonly ConnectionFact[]
-  /** Whether all of it is stored with the connection now. A change of its settings stores no more than these. */
+  /**
+   * True: the connection was checked, and all of the answer is stored with it, so a reported change of capabilities is settled.
+   * False: only its settings were changed.
+   */
   readonly isTakenOver: boolean
 }
 
@@ -34,7 +37,7 @@ export interface TemplateView {
   /** What it begins with: `text`, `image`, `document`, `video`, `location`; null when it has no header. */
   readonly header: string | null
   readonly body: string
-  /** Which setting of the connection it could be named in, such as `template_text`; null when in none, and then why not. */
+  /** The setting of the connection that may name it, such as `template_text`. Null: none may, and `why` says why. */
   readonly fits: string | null
   readonly why: string | null
 }

@@ -23,9 +23,9 @@ export const MOST_DUE_READ = 20_000
  */
 export interface ChannelState {
   /**
-   * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an
-   * entry of this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is called right before
-   * the entry is written, however long it has waited for that: if it returns false, nothing is changed either.
+   * Adds an entry, durably when the promise resolves. Returns false and changes nothing when the connection has an entry of
+   * this kind and key already. With `remindAt` it is found by `due` from then on. `isWanted` is called right before the entry
+   * is written, which may be long after the call. If it returns false, nothing is written, and `add` returns false.
    */
   add(
     kind: string,
@@ -52,7 +52,7 @@ export interface ChannelState {
    * act on one entry: what they do must be harmless twice. Costs next to nothing while nothing is due.
    */
   due(kind: string, now: Instant, limit: number): Promise<readonly MemoryEntry[]>
-  /** The same, but no more than `mostEach` of one connection, and connections by turns, each with its earliest first. */
+  /** As `due`, but connections take turns, each with its earliest entries first and with at most `mostEach`. */
   dueByTurns(
     kind: string,
     now: Instant,

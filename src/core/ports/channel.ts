@@ -35,9 +35,9 @@ export interface Handover {
 }
 
 /**
- * What kind of failure it is decides what the lane does:
- * permanent fails the message, transient retries the message, connection makes the whole lane wait without counting, recipient
- * makes only messages to this recipient wait, for `retryAfterMs` (a minute if null), without counting.
+ * What the lane does after a failure. `permanent`: the message fails. `transient`: the message is retried. `connection`: the
+ * whole lane waits. `recipient`: only messages to this recipient wait, for `retryAfterMs` (a minute if null). The last two do
+ * not count as a try of the message.
  */
 type FailureClass = 'permanent' | 'transient' | 'connection' | 'recipient'
 
@@ -91,7 +91,7 @@ export interface OpenQuestion {
 
 /** A report of the network about a message it took earlier. */
 export interface Receipt {
-  /** The connection of the message: a report about a message of another connection counts as about none. */
+  /** The connection of the message. A report never applies to a message of another connection. */
   readonly connectionId: ConnectionId
   /**
    * Null: the network names only its own id, and `networkId` identifies the message. Such a report finds only final messages, and
@@ -170,15 +170,15 @@ export interface HeldLane {
  * lane is kept, also while the connection is paused, and released only after the session was closed.
  */
 export interface ChannelSessions {
-  /** The session may be opened. Returns at once, and never throws. Before the next call for the connection it is closed. */
+  /** Lets the channel open the session. Returns at once and never throws. Called again for a connection only after `close`. */
   open(lane: HeldLane): void
   /** A person has made a request about an open session: see `SessionStore.findRequest`. Harmless more than once. */
   requested(connectionId: ConnectionId): void
   /**
-   * Resolves once nothing can leave any more, within 2 s. With `remove` the connection was removed: the device is unlinked and
-   * the stored session removed, also when the session was never opened. That may take a minute, because the device has to
-   * log in for it. `signal` ends the wait; what is stored then stays for the next owner of the lane. Never rejects; harmless
-   * for one that is not open.
+   * Resolves once the session can write nothing more, within 2 s. With `remove` the connection was removed: the device is
+   * unlinked and the stored session removed, also when the session was never opened. That may take a minute, because the device
+   * has to log in for it. `signal` ends the wait; what is stored then stays for the next owner of the lane. Never rejects;
+   * harmless for one that is not open.
    */
   close(lane: HeldLane, how: { readonly remove: boolean; readonly signal: AbortSignal }): Promise<void>
 }

@@ -36,8 +36,8 @@ export interface DisabledWebhook {
 }
 
 /**
- * The work on deliveries, by any number of processes at once. Every verb is one short transaction, rejects as the engine
- * does when the database is away, and may then be asked again. On SQLite it lives in the console's thread.
+ * The work on deliveries, by any number of processes at once. Every method is one short transaction. It rejects with the
+ * engine's error when the database is away, and may then be called again. On SQLite it lives in the console's thread.
  */
 export interface Deliveries {
   /**
@@ -49,8 +49,8 @@ export interface Deliveries {
   /** Claims due deliveries, fairly between accounts. Claims expire, so a crash only delays a try. */
   claimDue(wanted: Room & { readonly leaseMs: number }): Promise<readonly ClaimedDelivery[]>
   /**
-   * Writes the results of tries. Those whose claim was taken over are ignored. Disables webhooks whose every try has
-   * failed for days, and those that asked for it, and announces that in the same commit.
+   * Writes the results of tries. Those whose claim was taken over are ignored. Disables webhooks of which every try has failed
+   * for days, and those that answered 410, and announces that in the same commit.
    */
   record(tried: readonly TriedDelivery[]): Promise<readonly DisabledWebhook[]>
   /** Announces tokens that expire soon or have expired, each once. */

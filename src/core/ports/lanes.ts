@@ -65,8 +65,8 @@ export interface ClaimedLane {
   readonly sessionRequest: string | null
   readonly memory: LaneMemory
   /**
-   * When the last attempt began, or a person confirmed the backlog; null when neither was written. It is written only of
-   * lanes that have a pace, that must know how long they stood still, or that move past a deferred message.
+   * When the last attempt began, or a person confirmed the backlog; null when neither was stored. Stored only for lanes that
+   * have a pace, must know how long they stood still, or move past a deferred message.
    */
   readonly lastAttemptAt: Instant | null
   readonly open: OpenAttempt | null
@@ -107,8 +107,8 @@ interface Start {
   /** The number of the attempt, from 1. */
   readonly number: number
   /**
-   * The lane knows all its messages up to this one. The attempt starts only if no other message waits between the two (G3). Left
-   * out when the lane itself has read what lies between.
+   * The lane has read all its messages up to this one. The attempt starts only if no message waits between this one and its own
+   * (G3). Left out when the lane has read those between, too.
    */
   readonly knownThrough?: Sequence
 }
@@ -172,11 +172,10 @@ export interface Lanes {
 
   /**
    * Claims lanes with messages, a stored session or a request about one, if they are free, this worker's, or of a dead worker.
-   * While all lanes are held, a session alone is no reason.
-   * Each claim gets a new epoch in the same transaction, so two workers that call at once never hold the same lane (G2, G6).
-   * A lane with an open attempt counts a crash of its former worker. `only` null: of all connections.
-   * Lanes in `held` are left out, and those that `shouldDefer` leaves to another worker: it is called only for free lanes
-   * that could be claimed.
+   * While all lanes are held, a stored session alone does not count. Each claim gets a new epoch in the same transaction, so
+   * two workers that call at once never hold the same lane (G2, G6). A lane with an open attempt counts a crash of its former
+   * worker. `only` null: of all connections. Lanes in `held` are left out, and those that `shouldDefer` leaves to another
+   * worker: it is called only for free lanes that could be claimed.
    */
   claim(request: {
     readonly worker: WorkerId

@@ -23,9 +23,9 @@ export interface MediaTrial {
   readonly at: Instant
 }
 
-/** A host that has no room for an account. */
+/** A host at which no more fetches may start for an account. */
 export interface FullHost {
-  /** Null: for none. */
+  /** Null: for no account at all. */
   readonly accountId: AccountId | null
   /** As it stands in the URLs, with the port where they name one. */
   readonly host: string
@@ -93,10 +93,10 @@ export interface MediaQueue extends SpoolRecords {
    */
   due(request: DueRequest): Promise<DueMedia>
   /**
-   * The state of the files of lane heads. A head with its file in another spool shows that its lane has moved from there: the
-   * next hundreds of files of that lane are fetched into this spool from now on, with all tries again, unless they are here
-   * already. The other spool keeps its own until the messages are final. Neither missing nor present: final messages, and those
-   * in lanes that another living worker holds.
+   * The state of the files of lane heads. A head whose file lies in another spool shows that its lane has moved. The next
+   * hundreds of files of that lane are then fetched into this spool, with a fresh count of tries, unless they are here already.
+   * The other spool keeps its copies until the messages are final. Final messages, and those in lanes of another living worker,
+   * are neither missing nor present.
    */
   checkHeads(sequences: readonly Sequence[]): Promise<HeadsMedia>
   /**

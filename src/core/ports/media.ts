@@ -1,7 +1,7 @@
 import type { WorkerId } from '../ids.ts'
 import type { MediaFile, MediaType } from '../message/message.ts'
 
-/** Why an attachment could not be had. These are reason codes of messages too (core/reasons.ts). */
+/** Why an attachment could not be fetched. These are reason codes of messages too (core/reasons.ts). */
 export const MEDIA_FAILURES = [
   'media_dns',
   'media_connect',

@@ -7,9 +7,9 @@ export interface NewNotification {
   readonly kind: NotificationKind
   /** When it happened. */
   readonly at: Instant
-  /** Names what happened: the same key of an account is announced once, as long as notices are kept. */
+  /** Identifies what happened. An account is notified once for each key, as long as notifications are kept. */
   readonly key: string
-  /** As in the example of its kind. No message text, no secrets: it leaves the house. */
+  /** As in the example of its kind. It leaves the installation, so it has no message texts and no secrets. */
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -19,9 +19,9 @@ export interface NewNotification {
  */
 export interface Notifications {
   /**
-   * Stores those notifications that a webhook of their account wants, all of them or none; the others are dropped.
-   * Once it has resolved they survive a crash. What was announced under the same key is left as it was. Two that announce
-   * the same at once announce it once. Rejects with `StorageUnavailable`, and may then be asked again.
+   * Stores those notifications that a webhook of their account wants, all of them or none; the others are dropped. Durable when
+   * it resolves. A notification whose key was announced before is dropped, also when two processes announce it at once. Rejects
+   * with `StorageUnavailable`, and may then be called again.
    */
   announce(notifications: readonly NewNotification[]): Promise<void>
 }

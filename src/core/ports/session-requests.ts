@@ -22,7 +22,7 @@ export type SessionRequestEnd =
   /** The phone has another number. */
   | 'other-number'
   | 'cancelled'
-  /** It was not watched any more. */
+  /** No person watched it any more. */
   | 'unwatched'
   /** The worker of the lane does not have the packages of the channel. */
   | 'not-installed'
@@ -30,7 +30,7 @@ export type SessionRequestEnd =
   | 'unreadable'
   | 'failed'
 
-/** The code that the phone must be shown, or that is typed into it. */
+/** The code that is shown to the phone (QR) or typed into it. */
 interface ShownCode {
   /** From 1 on. */
   readonly number: number

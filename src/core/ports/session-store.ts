@@ -59,8 +59,8 @@ export interface SessionStore {
   /** A person's request about the session, until it has ended; null: there is none, or the lane has been claimed again. */
   findRequest(lane: Pick<SessionRight, 'connectionId' | 'epoch'>): Promise<SessionRequest | null>
   /**
-   * How far a request is, with the code that its phone must be shown. False, and nothing is written, when the request has ended
-   * or the lane has been claimed again: then it must not go on.
+   * Stores how far a request is, with the code to show to the phone or to type into it. False, and nothing is written, when the
+   * request has ended or the lane has been claimed again: then it must not go on.
    */
   report(lane: OwnedLane, progress: ReportedProgress): Promise<boolean>
   /** What people see of the session. Nothing is written when the lane has been claimed again. */

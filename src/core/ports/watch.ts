@@ -76,10 +76,15 @@ export interface Unreported {
   readonly lastReportAt: Instant | null
 }
 
-/** Where the channel `bridge` keeps what adapters did that the protocol forbids: the key is which promise, the value a message. */
+/**
+ * Where the channel `bridge` stores that an adapter broke the protocol. The key is the broken promise, the value the id of the
+ * message.
+ */
 export const BROKEN_PROMISE_KIND = 'bridge.broken-promise'
 
-/** Where it keeps the capabilities that an adapter reports, as JSON, while they differ from those stored with its connection. */
+/**
+ * Where it stores the capabilities that an adapter reports, as JSON, while they differ from those stored with its connection.
+ */
 export const CHANGED_CAPABILITIES_KIND = 'bridge.capabilities'
 
 /** A connection whose adapter now reports other capabilities than when it was checked. */

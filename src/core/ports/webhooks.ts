@@ -63,7 +63,7 @@ export interface WebhookView extends OfWebhook {
 }
 
 export interface DeliveryRow {
-  /** The place of its notice: with the webhook it names the delivery. */
+  /** The position of its notification. Together with the webhook it identifies the delivery. */
   readonly position: number
   /** What the receiver knows it by: `webhook-id`. */
   readonly notificationId: string
@@ -130,7 +130,7 @@ export interface Webhooks {
   ): Promise<WebhookView>
   /** Its deliveries are forgotten a little later. */
   removeWebhook(of: OfWebhook, actor: Actor): Promise<void>
-  /** Queues a notice `webhook.test` for this webhook alone. Returns its delivery's position. */
+  /** Queues a notification `webhook.test` for this webhook alone. Returns its delivery's position. */
   testWebhook(of: OfWebhook, actor: Actor): Promise<number>
 
   listDeliveries(of: OfWebhook, filter: DeliveryFilter): Promise<{ items: readonly DeliveryRow[]; next: string | null }>

@@ -4,7 +4,7 @@ import { NO_ACTION, type ReasonRow } from '../sentences/texts.ts'
 const RETRY = commandLine`message retry ID`
 const TEMPLATES = { opens: 'connection', command: commandLine`connection templates NUMBER` } as const
 
-/** How our own channels say that an answer did not come. Words of others may mean anything by it. */
+/** How our own channels say that no answer came. The same words of others may mean something else. */
 const NO_ANSWER = /^(Meta|WhatsApp|The adapter|it) did not answer|^no answer|^the call to the channel took longer than/
 
 /** How they say that an answer came that says nothing. */

@@ -96,8 +96,7 @@ export class RetentionJob {
     const state = await storage.read(now)
     let { beginsAt, waitsFor } = state
     const afterPause = state.last !== null && now - Math.max(state.last.endedAt, beginsAt) > LONG_PAUSE_MS
-    // It is never announced earlier than that. A clock ahead of ours has set this time, and nothing would be deleted until it
-    // was right.
+    // A later time was set by a clock ahead of ours, and nothing would be deleted until then.
     if (afterPause || beginsAt > now + NOTIFIED_BEFORE_MS) {
       beginsAt = now + NOTIFIED_BEFORE_MS
       waitsFor = afterPause ? 'pause' : waitsFor

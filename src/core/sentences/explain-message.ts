@@ -95,7 +95,7 @@ function withTries(words: string | null, code: string, timeline: MessageTimeline
   const tries = Number(last?.facts['tries'] ?? 1)
   if (!last || !first || tries < 2 || words === null) return words
   const often = `${TIMES[tries] ?? `${tries} times`} in ${durationText(last.at - first.at)}.`
-  // What a name or a certificate is does not happen several times.
+  // A name or a certificate is wrong as a state; it does not fail several times.
   const isState = code === 'media_dns' || code === 'media_tls'
   return isState ? `${words} Nuncio tried ${often}` : words.replace(/\.$/, `, ${often}`)
 }
@@ -212,7 +212,10 @@ const BECAME: Readonly<Record<MessageState, string>> = {
   CANCELLED: 'was cancelled',
 }
 
-/** What was done since, or stands in the way, comes before what the reason says: to follow that would double the message. */
+/**
+ * What was done since, or stands in the way, replaces the next step of the reason: following that one would send the message
+ * twice.
+ */
 function replaced(view: MessageTimeline, own: Lines): Partial<Lines> {
   const { message, resent, repeatsWhatLeft } = view
   if (repeatsWhatLeft && (message.state === 'QUEUED' || isSent(message))) return ofRepeated(view)
@@ -249,7 +252,7 @@ function reportedAfterRefusal(view: MessageTimeline): Partial<Lines> {
   }
 }
 
-/** A report that it arrived, although that is not so by what is known; and when. Other words of it are foreign. */
+/** The report, and when it came, that the message arrived although its attempts were refused; null: there is none. */
 function contraryArrival({ timeline, asOf }: MessageTimeline): string | null {
   const report = timeline.findLast(
     ({ kind, words }) => kind === 'receipt-contrary' && (words === null || ARRIVALS.includes(words)),

@@ -26,7 +26,10 @@ export const FACT_EXAMPLES = {
   status: '502',
   /** How much later a report came. */
   later: '1.8 s',
-  /** How a report came that showed it: against a failure that the network or Nuncio had said, before the next attempt, of an attempt that is not known here. */
+  /**
+   * How the report came that showed it: after a failure of the network or of Nuncio, before the next attempt, or about an
+   * attempt that is not known here.
+   */
   afterFailure: 'yes',
   givenUp: 'yes',
   beforeRepeat: 'yes',

@@ -14,7 +14,7 @@ export function refuseEnded({ deletedAt, expiresAt, successorId }: OldToken, now
   if (deletedAt !== null || expiresAt <= now || successorId !== null) throw new Refusal('token_ended')
 }
 
-/** When a token ends that is replaced. Null: in 7 days, or when it would have anyway. */
+/** When the replaced token ends. `wanted` null: in 7 days, or at its own end if that is earlier. */
 export function oldEndAt(wanted: Instant | null, { expiresAt }: OldToken, now: Instant): Instant {
   const endsAt = wanted ?? Math.min(now + OVERLAP_MS, expiresAt)
   if (endsAt > now && endsAt <= expiresAt) return endsAt

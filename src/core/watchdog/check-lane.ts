@@ -33,7 +33,7 @@ export interface LaneContext {
   readonly mark: LaneMark
   /** Null: it was not measured. */
   readonly measure: LaneMeasure | null
-  /** 0: however long. */
+  /** How long a head may wait before an alarm; 0: however long. */
   readonly oldestWaitingMs: number
   /** How long a call to its channel may take. */
   readonly callBudgetMs: number

@@ -5,7 +5,7 @@ import { ALARM_KINDS, ALARM_SEVERITIES } from './alarm-kinds.ts'
 // Sentences hold counts and ages. They need not be newer than this, and each change is a commit.
 const UPDATED_AFTER_MS = 60_000
 
-/** Since when each thing has been found that is no alarm yet, and not been found that is one. By `alarmKey`. */
+/** By `alarmKey`: since when each problem without an alarm has been found, and each open alarm's problem has not. */
 export interface AlarmMemory {
   readonly found: ReadonlyMap<string, Instant>
   readonly gone: ReadonlyMap<string, Instant>

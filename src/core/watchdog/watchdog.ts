@@ -284,7 +284,7 @@ export class Watchdog {
   }
 }
 
-/** Whether another finding of the same kind is raised for the same connection: its whole number is restricted, which is worse. */
+/** Whether a finding of the same kind is raised for the same connection. It is worse, because it concerns the whole number. */
 function isReported({ kind, object }: Finding, findings: readonly Finding[]): boolean {
   return findings.some((other) => other.raises && other.kind === kind && other.object === object)
 }

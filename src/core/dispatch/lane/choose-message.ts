@@ -55,7 +55,7 @@ export class MessageChooser {
     for (;;) {
       const found = storage.read(() => buffer.next(now))
       const candidate = found instanceof Promise ? await found : found
-      // Checked here, because `stop` or `handOver` may have been called while the message was read.
+      // `stop` or `handOver` may have been called while the message was read.
       if (isEnding()) return NOTHING
       if (!candidate && this.#wakeIfRoom()) continue
       if (!candidate) return this.#nothing(now)

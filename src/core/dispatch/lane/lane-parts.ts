@@ -26,6 +26,6 @@ export interface LaneParts {
   readonly wantMedia: (sequences: readonly Sequence[]) => void
   /** Aborted when the worker begins to stop. */
   readonly stopping: AbortSignal
-  /** The lane belongs to another worker, or may start nothing and has nothing to finish. */
+  /** Called when the lane belongs to another worker, or may start nothing and has nothing to finish. */
   readonly onGone: (lane: RunLane) => void
 }

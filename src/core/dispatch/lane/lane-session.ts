@@ -26,7 +26,10 @@ export class LaneSession {
     return this.#claimed.session === 'keep'
   }
 
-  /** The lease was lost since the lane was last read, so another worker may have claimed it. The session is mute until it is read. */
+  /**
+   * The lease was lost since the lane was last read, so another worker may have claimed it. Until it is read again, the session
+   * may write nothing.
+   */
   get isDoubtful(): boolean {
     return this.#generation !== this.#parts.lease.generation
   }

@@ -75,7 +75,7 @@ export class Preparation {
     return { startedAt: started.startedAt, failure: started.prepared.failure }
   }
 
-  /** Whether another may start beside those that run, and those whose messages go next. */
+  /** Whether another may start beside those that run and the `planned` ones. */
   hasRoomBeside(planned: number): boolean {
     let taken = planned
     for (const { takesRoom } of this.#started.values()) if (takesRoom) taken += 1

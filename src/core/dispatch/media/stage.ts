@@ -13,7 +13,10 @@ const POLL_EVERY_MS = 1_000
 const POLL_AGAIN_AFTER_MS = 10
 const CANDIDATES_PER_ACCOUNT = 32
 const ACCOUNTS_AT_ONCE = 32
-/** Waits after the first, second and third temporary failure. The fourth try is the last: within three minutes, or ten if the host asks for it. */
+/**
+ * Waits after the first, second and third temporary failure. The fourth try is the last, within three minutes, or ten if the
+ * host asks for it.
+ */
 export const RETRY_DELAYS_MS = [5_000, 30_000, 120_000]
 export const MOST_DOWNLOADS = RETRY_DELAYS_MS.length + 1
 const RETRY_AFTER_MOST_MS = 150_000

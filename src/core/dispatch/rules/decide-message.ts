@@ -158,7 +158,10 @@ export function isStillOn(
   return wait.until === null || isAhead(wait.until, now, policy.leastGapMs + policy.gapJitterMs)
 }
 
-/** A wait with an end farther away than any wait can be was planned before the clock was set back: it is over. */
+/**
+ * False once the wait is over. A wait whose end is farther away than any wait lasts was planned before the clock was set back,
+ * so it is over, too.
+ */
 function isAhead(until: Instant, now: Instant, longestMs = 0): boolean {
   return until > now && until <= now + Math.max(RETRY_AFTER_MOST_MS, longestMs)
 }

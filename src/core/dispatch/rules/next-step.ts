@@ -16,7 +16,10 @@ import {
 /** From here a run of failures that may be the network's is treated as the connection's own. */
 const FAILING_AFTER_MESSAGES = 3
 const FAILING_AFTER_MS = 30_000
-/** From here the whole lane waits, even if no failure points at the network: a lane with a fault of its own must not run through its backlog. */
+/**
+ * From here the whole lane waits, even if no failure points at the network. Otherwise a lane with a fault of its own would fail
+ * its whole backlog.
+ */
 const FAILING_AFTER_ANY_MESSAGES = 10
 /** How long a recipient is left alone when the network does not say. */
 const RECIPIENT_WAIT_MS = 60_000

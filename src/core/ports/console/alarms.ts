@@ -25,8 +25,8 @@ export interface AlarmView {
 }
 
 /**
- * The accounts to show alarms of. Null: all there are, for the operator. `seesInstallation`: those of the whole installation too, if this
- * account is the only one in it (G8).
+ * Whose alarms to show. `accountId` null: those of all accounts, for the operator. `seesInstallation`: also those of the whole
+ * installation, if this account is the only one in it (G8).
  */
 export interface AlarmScope {
   readonly accountId: AccountId | null
@@ -37,6 +37,6 @@ export interface AlarmScope {
 export interface Alarms {
   /** Those that are open, the worst first, at most some hundred. */
   readOpen(whose: AlarmScope): Promise<readonly AlarmView[]>
-  /** Open ones and those that were cleared within 90 days, the newest first, of those before that id. */
+  /** Open alarms and those cleared within the last 90 days, newest first. `before`: only those with a lower id; null: all. */
   list(wanted: AlarmScope & { readonly before: number | null; readonly limit: number }): Promise<readonly AlarmView[]>
 }

@@ -95,7 +95,7 @@ export interface LogEntryView
 export interface LogPageView {
   /** Newest first. */
   readonly entries: readonly LogEntryView[]
-  /** Asks for what is older; null: nothing is. A page may be empty and yet have a next one. */
+  /** The cursor for older entries; null: there are none. A page may be empty and still have one. */
   readonly next: string | null
   /** With a `next`: everything since then has been scanned. */
   readonly scannedBackTo: Instant | null
@@ -157,8 +157,8 @@ export interface ApiLog {
   ): Promise<LogPageView>
 
   /**
-   * Reads at most some 10,000 rows. Where there are more, a filter of nothing but times is answered from the hourly counts of
-   * the overview, and any other with null, as is a filter that has no begin.
+   * Reads at most some 10,000 rows. If there are more, a filter that has only times is answered from the hourly counts of the
+   * overview, and any other filter with null. A filter without `since` is always answered with null.
    */
   countByTime(
     accountId: AccountId,

@@ -114,7 +114,7 @@ export interface InboxViews {
    */
   readConversation(of: OwnConnection, to: string, page: WantedPage): Promise<ThreadPage | null>
   /**
-   * The unread ones among the newest five hundred that this recipient got. A person reads them now, which the audit log notes.
+   * The unread ones among the newest five hundred deliveries to this recipient. The audit log notes that a person read them.
    * Null: no such connection.
    */
   readUnread(of: OwnConnection, to: string, actor: Actor): Promise<readonly DeliveryView[] | null>

@@ -169,8 +169,8 @@ export interface OfMessage {
  */
 export interface LaneViews {
   /**
-   * By group and number, without removed ones. `find`: only those whose number begins with it, or whose name has it in it. A lane that changes its
-   * group between two pages may be listed twice or not at all.
+   * By group and number, without removed ones. `find`: only those whose number begins with it or whose name contains it. A lane
+   * that changes its group between two pages may be listed twice or not at all.
    */
   listLanes(wanted: {
     accountId: AccountId
@@ -199,11 +199,11 @@ export interface LaneViews {
   endWait(of: OfConnection, actor: Actor): Promise<void>
   /** Approves a backlog that waits for a person, so that it is sent. Refuses with `lane_not_waiting` when none waits. */
   confirmBacklog(of: OfConnection, actor: Actor): Promise<void>
-  /** An `upTo` for `cancelWaiting`: the last one that was accepted before a time; null when there is none. */
+  /** The `upTo` for a first `cancelWaiting` that leaves messages accepted from this time on alone; null: none came before. */
   findLastBefore(of: OfConnection, before: Instant): Promise<string | null>
   /**
-   * Cancels some of what waits, the last first, without what is being handed over. `upTo` null begins: then nothing that
-   * is accepted later is touched. Call it again with the `upTo` it returns, until that is null.
+   * Cancels some of the waiting messages, newest first, but not one that is being handed over. The first call has `upTo` null,
+   * each further one the `upTo` that the last one returned, until that is null. Messages accepted after the first call stay.
    */
   cancelWaiting(of: OfConnection, upTo: string | null, actor: Actor): Promise<TakenOut & { upTo: string | null }>
   /**

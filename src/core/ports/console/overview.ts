@@ -39,7 +39,7 @@ export interface WaitingLane {
   readonly until: Instant | null
 }
 
-/** Messages that came to a bad end for the same reason. */
+/** Messages that failed or expired for the same reason. */
 export interface AttentionGroup {
   readonly state: 'FAILED' | 'EXPIRED'
   readonly reason: string | null

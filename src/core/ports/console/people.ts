@@ -99,12 +99,16 @@ export interface Persons {
   /** Refuses with `person_exists`. */
   addPerson(person: NewPerson, membership: Membership, by: Actor): Promise<PersonView>
   changeName(personId: string, name: string, by: Actor): Promise<void>
-  /** Ends all sessions of the person but that one, and makes links to reset the password useless. */
+  /** Ends all sessions of the person but `keep`, and invalidates links to reset the password. */
   setPassword(personId: string, set: { readonly hash: string; readonly keep: string | null }, by: Actor): Promise<void>
   /** The same password, hashed anew. Nothing happens when the password was changed meanwhile. */
   rehashPassword(personId: string, from: string, to: string): Promise<void>
 
-  /** How long it lives follows from its kind. A new link makes older ones for the same purpose useless: for the password of the same person, or for the same e-mail in the same account. Refuses set-up links with `people_exist`, and invitations of members with `person_exists`. */
+  /**
+   * Its kind decides how long it is valid. A new link invalidates older ones for the same purpose: the password of the same
+   * person, or the same e-mail in the same account. Refuses setup links with `people_exist`, and invitations of members with
+   * `person_exists`.
+   */
   createPersonLink(link: NewLink, by: Actor): Promise<LinkView>
   /** Null when it is unknown, used, withdrawn or too old, or its maker is no longer an owner. */
   findPersonLink(sha256: Buffer, kind: LinkKind): Promise<LinkView | null>

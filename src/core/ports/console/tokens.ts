@@ -103,7 +103,7 @@ interface Rotation {
 
 /** What the console shows of tokens and does with them. Creating and deleting are in `Administration`. */
 export interface TokenViews {
-  /** Newest first, at most 50. A `after` that is no cursor begins at the newest. */
+  /** Newest first, at most 50. An `after` that is no cursor begins at the newest. */
   listTokenRows(
     accountId: AccountId,
     which: { readonly tab: TokenTab; readonly after: string | null },
@@ -119,7 +119,7 @@ export interface TokenViews {
   describeTokenUse(accountId: AccountId, id: TokenId, since: Instant): Promise<TokenActivity>
   /** All of the account but removed ones, by number: what a token can be bound to. */
   listTokenConnections(accountId: AccountId): Promise<readonly TokenConnection[]>
-  /** Refuses with `token_exists`. For a form that is to show all that is wrong at once. */
+  /** Refuses with `token_exists`. For a form that shows all errors at once. */
   refuseTakenName(accountId: AccountId, name: string): Promise<void>
   /**
    * Creates a token as Administration does, if the connections it is bound to are of its account and not removed.
