@@ -31,7 +31,7 @@ interface NetworkParts {
   readonly extraFolder: (channel: string) => string
 }
 
-/** What a channel remembers, for those who only show it. */
+/** What a channel remembers, for code that only shows it. */
 type ReadableState = Pick<ChannelState, 'list'>
 
 interface ReportedConnection {
@@ -42,7 +42,7 @@ interface ReportedConnection {
   readonly now: Instant
 }
 
-/** Everything about a channel but the sending itself, which `createChannels` puts together. */
+/** Everything about a channel except sending, which `createChannels` puts together. */
 interface ChannelDefinition {
   readonly description: ChannelDescription
   readonly parseSettings: (given: Readonly<Record<string, string>>) => Readonly<Record<string, unknown>>

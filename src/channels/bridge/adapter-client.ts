@@ -38,8 +38,8 @@ interface AdapterRequest {
 }
 
 /**
- * How a request ended. Only `signed` counts: the body is the adapter's. `not-sent` is certain. `unsigned`: something answered,
- * and it was not the adapter, or it answers another request. `broken`: no complete answer came.
+ * How a request ended. Only `signed` counts: the body is the adapter's. `not-sent` is certain. `unsigned`: the answer was not
+ * from the adapter, or was to another request. `broken`: no complete answer came.
  */
 export type AdapterEnd =
   | { readonly kind: 'signed'; readonly value: unknown }
@@ -110,7 +110,7 @@ export class AdapterClient {
   async call(adapter: Adapter, request: AdapterRequest, limits: Limits): Promise<AdapterEnd> {
     const { clock, note } = this.#parts
     const began = clock.monotonic()
-    // A fault may have happened after the first byte, so it is unknown what became of the request.
+    // The call may have failed after the first byte, so the result of the request is unknown.
     const end = await this.#call(adapter, request, limits).catch(
       (): AdapterEnd => ({ kind: 'broken', words: 'The call failed.' }),
     )

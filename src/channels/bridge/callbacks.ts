@@ -44,7 +44,7 @@ const NOT_RECEIPTS: Answer = [
   'not-json',
 ]
 const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened', 'not-stored']
-// Requests of other kinds have other ids, so none of them counts as receipts when it is sent back to us.
+// Our own requests have other ids, so that one sent back to us does not count as receipts.
 const RECEIPTS_ID = /^rcp_[\x21-\x7e]{8,200}$/
 
 /** Takes the receipts of adapters, and stores them. `ReportQueue` applies them. */

@@ -24,7 +24,7 @@ interface AttemptRequest {
   readonly from: string
   readonly to: string
   readonly attempt: number
-  /** Milliseconds since 1970. After it nothing is begun. */
+  /** Milliseconds since 1970. The adapter begins no work after it. */
   readonly notAfter: number
   readonly content: AttemptContent
   /** Where receipts go; null when none are wanted. */
@@ -83,7 +83,7 @@ export interface AdapterReceipt {
   readonly attemptNumber: number
   readonly connectionId: ConnectionId
   readonly kind: Receipt['kind']
-  /** Milliseconds since 1970; null when it is none that can be. */
+  /** Milliseconds since 1970; null when missing or impossible. */
   readonly at: Instant | null
   readonly networkId: string | null
   /** The code and the words of a failure. */
@@ -126,8 +126,8 @@ function contentOf({ content, media }: Handover): AttemptContent {
 }
 
 /**
- * What an adapter calls a message, as Nuncio stores it. An adapter may choose anything, so what it chose is marked as its own: it is
- * no id of another network, and storage has an index of those that begin so (`message_undelivered`).
+ * An adapter's id of a message, as Nuncio stores it. The prefix keeps it apart from ids of other networks, because an adapter
+ * may choose any text; the index `message_undelivered` covers ids with this prefix.
  */
 export function storedNetworkId(given: string): string {
   return `${BRIDGE}:${given}`

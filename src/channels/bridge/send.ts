@@ -45,7 +45,7 @@ interface Limits {
   readonly stillHolds: StillHolds
 }
 
-// A person must fix it. A try every ten minutes finds out when that is done.
+// A person must fix it. A try every ten minutes notices when that is done.
 const ASK_AGAIN_AFTER_MS = 10 * 60_000
 // The gate keeps asking by itself, so the lane need not wait longer.
 const GATE_CLOSED_MS = 1_000

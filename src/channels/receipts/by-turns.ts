@@ -1,6 +1,6 @@
 import type { ConnectionId } from '../../core/ids.ts'
 
-/** The most work of one connection per query: it takes less than a second, and others wait no longer than that. */
+/** The most work of one connection per query. It takes less than a second, so others wait no longer than that. */
 const MOST_PER_QUERY = 1_000
 
 interface OfConnection {

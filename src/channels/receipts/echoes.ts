@@ -29,7 +29,7 @@ export class Echoes {
     await this.#memory.add(ECHO_KIND, { connectionId, key, value: networkId, at: now, remindAt: now + KEPT_MS })
   }
 
-  /** What has come of an attempt. */
+  /** The evidence of a report about an attempt. */
   async find({ connectionId, messageId, attemptNumber }: AskedAttempt): Promise<Evidence> {
     const entry = await this.#memory.find(ECHO_KIND, connectionId, keyOf(messageId, attemptNumber))
     return entry ? { kind: 'accepted', networkId: entry.value } : { kind: 'nothing-yet' }

@@ -17,11 +17,11 @@ export interface ReportOf<Report> {
 interface ReportQueueParts<Report> {
   readonly memory: ChannelState
   readonly clock: Clock
-  /** Applies one report. `later`: it is too early and is tried again, as it is when this rejects because storage is away. */
+  /** Applies one report. `later`: it is too early, so it is tried again. It is also tried again when this rejects. */
   readonly apply: (given: ReportOf<Report>, events: ChannelEvents) => Promise<'done' | 'later'>
   /** Null if this version cannot read it. Such a report must not stop those after it. */
   readonly read: (value: unknown) => Report | null
-  /** One was too early for so long that it is dropped. */
+  /** Called with a report that was too early for so long that it is dropped. */
   readonly onGivenUp: (report: Report) => void
 }
 

@@ -20,7 +20,7 @@ const CACHED_MS = 10_000
 const UNVERIFIED_AFTER_MS = 1_000
 // Opened secrets are kept in memory for so many addresses at once.
 const MOST_KEPT = 1_000
-// As `connection.callback_app` is drawn, and a little more. Nothing else is asked for.
+// What `connection.callback_app` may be, and a little more. Other addresses are not looked up.
 const ADDRESS = /^[0-9A-Za-z]{8,64}$/
 
 interface VerifiedAppsParts {
@@ -54,7 +54,7 @@ export class VerifiedApps<Name extends string> {
     return hasLiving(app) ? app : null
   }
 
-  /** The connections whose secrets fit what came: looked up anew when the known ones do not; null when none do. */
+  /** The connections whose secrets fit the callback. If the cached ones do not fit, they are read again. Null when none fit. */
   async findFitting(
     callbackApp: string,
     known: VerifiedApp<Name>,

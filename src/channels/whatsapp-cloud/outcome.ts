@@ -126,7 +126,7 @@ const TEMPLATE_WAITS_MS: Readonly<Record<number, number>> = { 132069: 10 * MINUT
 
 /** What each class does to the message and to its lane. */
 const HANDLING: Readonly<Record<WhatsAppCloudClass, (code: number) => Handling>> = {
-  // A person must fix it. A try every ten minutes finds out when that is done.
+  // A person must fix it. A try every ten minutes notices when that is done.
   auth: () => waits(10 * MINUTE_MS),
   sender: () => waits(10 * MINUTE_MS),
   // Each further try makes it worse.

@@ -2,7 +2,9 @@ import type { ConnectionId, Instant } from '../../core/ids.ts'
 import { type Bucket, type BucketRule, refill, whenHolds } from './token-bucket.ts'
 import { keyOf } from './window-memory.ts'
 
-/** One message in 6 seconds to the same person, and a burst of 45 that is borrowed from them (Meta's page “About the platform”: pair rate limits). */
+/**
+ * One message in 6 seconds to the same person, with bursts of up to 45 (Meta's page “About the platform”: pair rate limits).
+ */
 export const PAIR_RULE: BucketRule = { capacity: 45, perSecond: 1 / 6 }
 // How many recipients are remembered. Most get no second message soon, so their buckets are full and can be forgotten.
 const MOST_PAIRS = 20_000

@@ -36,7 +36,7 @@ export function readTemplateView(source: unknown): TemplateView | null {
 }
 
 /**
- * The one that a setting names, with what was found out about it; a sentence that says why it will not do otherwise.
+ * The template that a setting names, with the number of its variables; otherwise a sentence that says why it cannot be used.
  */
 export function findNamed(
   kind: TemplateKind,
@@ -105,7 +105,7 @@ function variablesOf(text: string): readonly string[] {
 const PLAIN_PARTS = ['HEADER', 'BODY', 'FOOTER']
 const PLAIN_BUTTONS = ['QUICK_REPLY', 'PHONE_NUMBER', 'URL', 'VOICE_CALL']
 
-/** Buttons that say what they always say need nothing. */
+/** Buttons with a fixed text need no value. */
 function asksForMore(part: unknown): boolean {
   const type = textOf(part, 'type')
   if (PLAIN_PARTS.includes(type)) return false

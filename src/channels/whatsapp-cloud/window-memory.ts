@@ -4,7 +4,7 @@ import type { ChannelState } from '../../core/ports/channel-state.ts'
 import type { WindowNews } from './statuses/connection-news.ts'
 
 export const WINDOW_KIND = 'window'
-// What closed it may be over by now without our having heard: after a day the network is asked anew, by sending.
+// The window may have opened again without our knowing. After a day a message is tried in free form again.
 const REMEMBERED_MS = 24 * 3_600_000
 // By how much Meta's clock and ours may differ. A refusal that lies farther ahead was noted before our clock was set back.
 const CLOCKS_DIFFER_MS = 5 * 60_000

@@ -5,9 +5,9 @@ import { wireIdOf } from './wire-id.ts'
 
 /** The message, by its wire id. */
 export const MESSAGE_KIND = 'message'
-/** Whether an attempt may have written its message or never will, by the attempt. */
+/** By attempt: whether it may have written its message, or never will. */
 export const ATTEMPT_KIND = 'attempt'
-/** That a receipt came while the attempt was open, by the message. */
+/** By message: a receipt came while the attempt was open. */
 export const TAKEN_KIND = 'taken'
 
 const DAY_MS = 24 * 3_600_000

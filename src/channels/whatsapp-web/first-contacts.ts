@@ -22,7 +22,7 @@ const LOCK_OF_UNKNOWN_LENGTH_MS = DAY_MS
 const ASKED_AGAIN_MS = 10 * 60_000
 // Clocks differ by less than this. A time further ahead was noted by a clock that was wrong.
 const MOST_AHEAD_MS = HOUR_MS
-/** After this time a message is decided again. What is needed for that has been read by then. */
+/** When a message is decided again whose facts must be read first. They have been read by then. */
 const SOON_MS = 1_000
 // Far more than may be allowed in a day.
 const MOST_FIRSTS = 2_000
@@ -97,7 +97,7 @@ export class FirstContacts {
     return of.lock(answer, now)
   }
 
-  /** An attempt has ended after which the recipient may have a message. Counts at once; never rejects. */
+  /** Called after an attempt that may have arrived. Counts at once; never rejects. */
   noteSent(
     { connectionId, to }: Pick<Handover, 'connectionId' | 'to'>,
     { kind }: Pick<Outcome, 'kind'>,

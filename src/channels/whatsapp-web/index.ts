@@ -252,7 +252,7 @@ class HeldSessions implements ChannelSessions {
     this.#noteFailure(lane, await session.close({ remove }))
   }
 
-  /** Nothing reports that a lane was lost, so this asks again and again. */
+  /** No event reports that a lane was lost, so this polls. */
   #whenLost(lane: HeldLane, lost: () => void): () => void {
     let cancel = () => {}
     const again = () => {

@@ -70,7 +70,7 @@ export function lookingUp(): Failure {
   return { ...of('recipient', 'recipient_lookup'), retryAfterMs: SOON_MS }
 }
 
-/** The attachment was not prepared, or for an older link of the phone. */
+/** The attachment was not prepared, or was prepared for an older link of the phone. */
 export function mediaNotReady(): Failure {
   return of('transient', 'media_not_ready')
 }

@@ -11,7 +11,7 @@ import { WRONG_DEVICES } from './thread/devices.ts'
 const LOCKED = '463'
 const TOO_FAST = '429'
 
-// Far more messages or recipients than are tried again at one time.
+// Far more messages or recipients than are retried at the same time.
 const MOST_COUNTED = 1_000
 // A higher count makes no difference.
 const MOST_RECIPIENTS = 10

@@ -19,8 +19,8 @@ type Kind = (typeof KINDS)[number]
 
 /**
  * What messages were sent as, by wire id, for one to two weeks. Each attempt must have the same content, because phones show a
- * repeated message only once. A device that could not read a message asks for it again. Even and odd weeks have a kind of key
- * each, so that the contents of an old week can be removed at once.
+ * repeated message only once. Also, a device that could not read a message asks for it again. Even and odd weeks have a kind of
+ * key each, so that the contents of an old week can be removed at once.
  */
 export class SentContents {
   readonly #stored: StoredSession

@@ -5,7 +5,7 @@ import { mappingOf, personOf } from './key-recipient.ts'
 
 // What is stored of a ratchet may have been used already (G12).
 const RATCHET_KINDS = ['session', 'sender-key', 'sender-key-memory', 'device-list', 'devices']
-// More than are uploaded at once, so that no id of a key is used twice.
+// More than are uploaded at once, so that no key id is used twice.
 const SKIPPED_KEYS = 1_000
 const MOST_NUMBERS = 10_000
 /** The device that was linked before, until it is unlinked. */
@@ -42,7 +42,7 @@ export class StoredSession {
     this.#onLost = onLost
   }
 
-  /** Null when this worker may not have it. `onLost`: it was found later that it may not any more (G6). */
+  /** Null when this worker may not have it. `onLost` is called when it later turns out that another worker has it (G6). */
   static async open(
     store: SessionStore,
     lane: Pick<HeldLane, 'connectionId' | 'accountId' | 'epoch'>,

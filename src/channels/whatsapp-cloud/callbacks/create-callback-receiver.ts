@@ -57,7 +57,7 @@ const WRONG_TOKEN: Answer = [403, 'the verify token is not the one of the connec
 const NOT_JSON: Answer = [400, 'the body is not JSON', 'not-json']
 const UNREADABLE: Answer = [503, 'the secrets of the connection cannot be opened', 'not-stored']
 
-/** Takes what Meta calls back: verifies that it is Meta's, and stores its reports. `StatusApplier` applies them. */
+/** Receives Meta's callbacks: verifies that they are Meta's, and stores their reports. `StatusApplier` applies them. */
 export function createCallbackReceiver(parts: CallbackParts): CallbackReceiver {
   const receiver = new Receiver(parts)
   return {

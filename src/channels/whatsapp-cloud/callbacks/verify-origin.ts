@@ -9,8 +9,8 @@ export function readSignature(header: string | undefined): Buffer | null {
 }
 
 /**
- * Whether one of these app secrets signed exactly these bytes. JSON that was parsed and written again would not do: Meta signs
- * its own spelling (Graph API, page “Webhooks: getting started”).
+ * Whether one of these app secrets signed exactly these bytes. JSON that was parsed and serialised again does not fit, because
+ * Meta signs its own spelling (Graph API, page “Webhooks: getting started”).
  */
 export function isSignedByAny(body: Uint8Array, signature: Buffer, appSecrets: readonly string[]): boolean {
   // All secrets are tried, so that the time does not reveal which one fits.

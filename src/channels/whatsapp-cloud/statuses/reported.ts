@@ -7,7 +7,7 @@ export interface ReportedStatus {
   readonly kind: Receipt['kind']
   /** Meta's id of the message. */
   readonly wamid: string
-  /** Milliseconds; null when Meta's own time is none that can be. */
+  /** Milliseconds since 1970; null when Meta's time is impossible. */
   readonly at: Instant | null
   /** What we sent along, as it came back; null when nothing did. */
   readonly opaque: string | null
@@ -24,7 +24,7 @@ export interface ReportedWriter {
   readonly at: Instant | null
 }
 
-/** What changed about the number. The time is null when Meta's own is none that can be. */
+/** What changed about the number. The time is null when Meta's is impossible. */
 export type NumberChange = Omit<NumberReport, 'at'> & { readonly at: Instant | null }
 
 /** What a callback reports about one connection. */
@@ -49,7 +49,7 @@ export interface StoredReports extends Report {
 /** The kind of ChannelState in which they wait. */
 export const REPORT_KIND = 'callback'
 
-/** Null for what this version cannot read: it must not keep what comes after it from being applied. */
+/** Null for an entry that this version cannot read. Such an entry must not stop those after it. */
 export function readStoredReports(value: string): StoredReports | null {
   try {
     const stored = JSON.parse(value) as StoredReports

@@ -69,8 +69,8 @@ const LOGOUT_MS = 3_000
 const MOST_ENDS = 5
 const ENDS_COUNTED_MS = 10 * 60_000
 const RESTS_MS = 15 * 60_000
-// Three times what was measured (the library 63 MB, a session 0.5). So a leak ends the thread but use does not, unless a process gets
-// three times the sessions that it began with, and more than 1,900.
+// Three times what was measured (the library 63 MB, a session 0.5). So a leak ends the thread and normal use does not, unless a
+// process gets three times the sessions that it began with, and more than 1,900.
 const LEAST_MEMORY_MB = 1_024
 const LIBRARY_MB = 128
 const SESSION_MB = 1.5

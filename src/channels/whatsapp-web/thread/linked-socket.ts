@@ -59,7 +59,7 @@ export class LinkedSocket {
   readonly #closed = Promise.withResolvers<number | null>()
   #until: Deadline
   #relay: Relay | null = null
-  // What is encrypted while another message is sent again to a device says nothing about the relay that waits for its ack.
+  // Separates what is encrypted for a relay from what is encrypted to send another message again to a device.
   readonly #relays = new AsyncLocalStorage<Relay>()
   #credentialsKept = Promise.resolve()
   #isUpgraded = false
@@ -267,7 +267,7 @@ export class LinkedSocket {
     this.#relay?.lineClosed()
     this.#parts.onClosed()
     const status = last?.error?.output?.statusCode ?? null
-    // Without a word of WhatsApp's it is one of HTTP, or one that the library made up.
+    // A code that WhatsApp did not send is a status of HTTP, or one that the library made up.
     const isSaid = this.#hasCode || (this.#isUpgraded && status === NOT_CERTIFIED)
     const code = isSaid ? status : null
     this.#closed.resolve(code)

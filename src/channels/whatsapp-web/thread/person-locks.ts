@@ -4,8 +4,8 @@ type Mapping = SignalRepository['lidMapping']
 
 /**
  * Work on the encrypted sessions of one person runs one at a time. A person has two addresses, the number and WhatsApp's own id
- * (LID), and one session: two steps of its ratchet that ran at once would both begin with the same state, and the later one to
- * be stored would take the other one back.
+ * (LID), and one session: two steps of its ratchet that run at once would begin with the same state, and the one stored last
+ * would undo the other.
  */
 export class PersonLocks {
   readonly #mapping: Mapping

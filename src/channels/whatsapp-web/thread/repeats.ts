@@ -21,8 +21,8 @@ const RETRY_TYPE = 'retry'
 const MEDIA_FIELDS = ['image', 'video', 'audio', 'document']
 
 /**
- * Answers devices that could not read a message: it is sent again to that one device, and then it is acknowledged that the device
- * asked. The library, which does not get these receipts any more, would send it to all devices of the recipient.
+ * Answers devices that could not read a message: sends it again to that one device, then acknowledges the request. The library
+ * no longer gets these receipts, because it would send the message to all devices of the recipient.
  */
 export function answerRetries(parts: RepeatsParts): void {
   const { socket } = parts

@@ -20,8 +20,8 @@ export async function storedOnLine({ ws }: Pick<LibrarySocket, 'ws'>, store: () 
 }
 
 /**
- * Has something stored of each stanza before the library acknowledges it. What the line does not last for comes again with the
- * next login.
+ * Stores something about each stanza before the library acknowledges it. If the line ends first, WhatsApp sends the stanza
+ * again at the next login.
  */
 export function storeFirst(socket: LibrarySocket, event: string, store: (node: StanzaNode) => Promise<void>): void {
   const { ws } = socket

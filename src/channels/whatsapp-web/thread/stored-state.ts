@@ -4,7 +4,7 @@ import type { HostMethods, ThreadMethods } from './messages.ts'
 
 export type HostCalls = Calls<HostMethods, ThreadMethods>
 
-// A change is notified; should that be lost, it is noticed within a day.
+// WhatsApp notifies of changes. One whose notification was lost is noticed within a day.
 const DEVICES_FRESH_MS = 24 * 3_600_000
 const DEVICES_KIND = 'devices'
 // Which encrypted sessions the library moves when it learns the other id of a person.
@@ -110,8 +110,9 @@ export class StoredState implements KeyStore {
   }
 
   /**
-   * The cache of devices that the library asks for. It has them however old they are, because the library takes new keys of a
-   * person whose devices it does not find. What it sets is a change that was notified, which makes the others no younger.
+   * The cache of devices that the library asks for. It returns them however old they are, because the library fetches new keys
+   * of a person whose devices it does not find. What the library sets comes from a notification of one change, so the age of
+   * the list stays.
    */
   get devices() {
     return {
