@@ -1,6 +1,6 @@
 /**
- * Rows in the order of their key, page by page, because a transaction that stays open keeps an engine from cleaning up. `read` is given
- * the last row before its page; null at the beginning. A last page that holds nothing is yielded, too.
+ * Rows in the order of their key, page by page, because a transaction that stays open keeps an engine from cleaning up. `read`
+ * gets the last row before its page; null at the beginning. An empty last page is yielded, too.
  */
 export async function* pages<Row>(
   atOnce: number,

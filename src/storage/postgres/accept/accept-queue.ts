@@ -52,7 +52,7 @@ export interface AcceptQueueParts {
   readonly connections: readonly FencedConnection[]
   /** Writes all of them or none. One result for each, in the same order. */
   readonly run: (candidates: readonly Candidate[], context: BatchContext) => Promise<readonly BatchResult[]>
-  /** A request was rejected for a reason that holds for all requests, not for a lock of its lane or its token. */
+  /** Called when a request was rejected for a reason that concerns all requests, not for a lock of its lane or token. */
   readonly onError: (error: StorageUnavailable) => void
 }
 

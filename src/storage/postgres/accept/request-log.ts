@@ -15,7 +15,7 @@ const CHARACTERS_OF_A_ROW = 300
 interface RequestLogParts {
   readonly clock: Clock
   readonly pgConnection: PgConnection
-  /** Something was not kept, and others would not be either. */
+  /** Called when a request could not be stored, and others could not be either. */
   readonly onError: (error: StorageUnavailable) => void
 }
 
@@ -44,7 +44,7 @@ export class RequestLog {
     return this.#isKept(this.#batches.submit(request))
   }
 
-  /** The same, of many that are not kept one by one. */
+  /** The same, for a row that stands for many requests. */
   keepSum(sum: SummedRefusals): Promise<boolean> {
     return this.#isKept(this.#sums.submit(sum))
   }

@@ -9,7 +9,7 @@ const DRIFT = 0.0005
 /** What must be added to the monotonic clock to have the time of the database. */
 interface Offset {
   readonly ms: number
-  /** It is surely no less, and no more. */
+  /** The offset certainly lies between these two. */
   readonly leastMs: number
   readonly mostMs: number
   readonly atMonotonic: number
@@ -79,7 +79,7 @@ export class DatabaseClock implements Clock {
 }
 
 function offsetOf(now: Instant, asked: number, answered: number): Offset {
-  // It leaves out what there is of a millisecond more.
+  // The database cuts off fractions of a millisecond.
   const [leastMs, mostMs] = [now - answered, now + 1 - asked]
   return { ms: (leastMs + mostMs) / 2, leastMs, mostMs, atMonotonic: answered }
 }
@@ -94,8 +94,8 @@ function loosened({ ms, leastMs, mostMs, atMonotonic }: Offset, now: number): Of
 }
 
 /**
- * A quick answer stays better than slow ones for long: a database that is slow for minutes would otherwise move the time by
- * seconds, back and forth. Unless both cannot be right: then a clock was set, and the older one is worth nothing.
+ * A quick answer stays more accurate than later slow ones for long. Otherwise a database that is slow for minutes would move
+ * the time by seconds, back and forth. If both cannot be right, a clock was set, and the older one is dropped.
  */
 function bothOf(known: Offset, heard: Offset): Offset {
   const leastMs = Math.max(known.leastMs, heard.leastMs)

@@ -11,7 +11,7 @@ interface FencedConnectionParts {
   readonly pgConnection: PgConnection
   /** After each commit; must be quick. */
   readonly onCommit?: ((rows: number, tookMs: number) => void) | null
-  /** A batch could not be written, and others would not be either. */
+  /** Called when a batch could not be written, and others could not be either. */
   readonly onError?: (error: StorageUnavailable) => void
 }
 

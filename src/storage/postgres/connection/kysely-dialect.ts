@@ -34,11 +34,13 @@ const IDLE_WITHIN_MS = 5_000
 
 interface PoolUser {
   readonly user: string
-  /** What the service remembers beside the data; null where any database is meant that is named. */
+  /** The checkpoint of the service, which the database is compared with. Null: any database is accepted. */
   readonly file: CheckpointFile | null
 }
 
-/** The connections of administration, or of the console. They are made when they are needed, and each is checked before it is used. */
+/**
+ * The connections of administration, or of the console. They are opened when needed, and each is checked before its first use.
+ */
 export function openPool(url: string, { user, file }: PoolUser): Pool {
   const pool = new Pool({
     ...clientConfig(url, `nuncio ${user}`),
@@ -132,8 +134,8 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   /**
-   * All in one way there and back. Nothing of it outlives the transaction, so that it may go through a pooler; and
-   * nothing is left to how the role is set.
+   * All in one round trip. No setting outlives the transaction, so it works through a pooler. None depends on the role's own
+   * settings.
    */
   async begin({ isolationLevel = 'read committed', accessMode = 'read write' }: TransactionSettings): Promise<void> {
     const idle = `set_config('idle_in_transaction_session_timeout', '${IDLE_WITHIN_MS}', true)`

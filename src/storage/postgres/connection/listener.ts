@@ -22,7 +22,7 @@ interface ListenerOptions {
   readonly url: string
   readonly channels: readonly string[]
   readonly onNotice: (channel: string, payload: string) => void
-  /** It has begun to hear, for the first time or again: what was said before may have been missed. */
+  /** Called when it listens, for the first time or again. Earlier notifications may have been missed. */
   readonly onHearing: () => void
   readonly onError: (error: unknown) => void
 }

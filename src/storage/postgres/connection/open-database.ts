@@ -32,7 +32,7 @@ interface NeededSetting {
   readonly otherwise: string
 }
 
-/** A 200 is only as good as these (G1), and the others are what our transactions and triggers are written for (G7). */
+/** Some of these make a 200 durable (G1). Our transactions and triggers rely on the others (G7). */
 const NEEDED: readonly NeededSetting[] = [
   {
     name: 'fsync',
@@ -79,7 +79,8 @@ const NEEDED: readonly NeededSetting[] = [
   },
 ]
 
-// Where a value comes from is asked only of a wrong one: that lists all settings of the server, and takes longer than all of this.
+// The source of a value is read only for a wrong one, because that query lists all settings of the server and takes longer than
+// this one.
 const SERVER_FACTS = `select current_setting('server_version_num')::int as version_number, current_setting('server_version') as version,
     current_setting('server_encoding') as encoding, pg_is_in_recovery() as is_standby,
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as connections,

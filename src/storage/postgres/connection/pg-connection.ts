@@ -39,7 +39,7 @@ export function whyNotWritten(error: unknown, kind = classify(error)): string {
   return WHY_NOTHING_WAS_WRITTEN[kind] ?? 'the database cannot be written'
 }
 
-/** `prepared`: it is asked so often that each session of the server should take it apart only once. */
+/** `prepared`: it runs so often that each session of the server should parse it only once. */
 export type QueryMode = 'plain' | 'prepared'
 export type Row = Record<string, unknown>
 export type Query = (sql: string, values?: readonly unknown[]) => Promise<Row[]>
@@ -93,7 +93,7 @@ export class PgConnection {
     await this.#connected()
   }
 
-  /** Those that come together have it one after the other. */
+  /** Concurrent statements run one after the other. */
   query(sql: string, values: readonly unknown[] = [], mode: QueryMode = 'plain'): Promise<Row[]> {
     return this.#inTurn(() => this.queryNow(sql, values, mode))
   }
@@ -132,8 +132,8 @@ export class PgConnection {
   }
 
   /**
-   * A pooler before PgBouncer 1.21 leads each statement to any session, and knows nothing of names. Then nothing was done,
-   * so the same is asked without one, and so is all that comes after.
+   * A pooler before PgBouncer 1.21 routes each statement to any session and does not know prepared names. Such a statement has
+   * done nothing, so it is sent again without a name, and so are all later ones.
    */
   async #named<Result>(text: string, query: (name: string) => Promise<Result>): Promise<Result> {
     if (!this.#mayName) return query('')
@@ -250,12 +250,12 @@ function connectionLost(): StorageUnavailable {
 }
 
 /**
- * Asks one statement and gives up waiting after so many milliseconds; the statement is not cancelled, and the connection is
- * of no use then. Rejects with what pg says, or with an Error of its own that `classify` calls unknown.
+ * Runs one statement and stops waiting after so many milliseconds. The statement is then not cancelled, and the connection is
+ * unusable. Rejects with what pg says, or with an Error of its own that `classify` calls unknown.
  *
  * Neither pg's promises nor its `query_timeout` are used, because both assign a new function to each query. V8 makes such
- * functions in the old generation of its heap, where each kept all that its statement had touched (values, rows, the
- * waiting requests) until the next full collection: that one came twice a second and held everybody up for 50 ms.
+ * functions in the old generation of its heap, where each kept all that its statement had touched (values, rows, the waiting
+ * requests) until the next full collection: that one came twice a second and blocked the process for 50 ms.
  */
 export function queryClient(
   client: Client,

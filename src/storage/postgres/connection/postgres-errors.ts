@@ -86,7 +86,7 @@ const NUMBERS_OF_TRANSACTIONS = /^GetNew(TransactionId|MultiXactId)$/
 const DAMAGE = ['XX', '58']
 
 const CERTIFICATE = /CERT|LEAF_SIGNATURE/
-// What the system and Node's resolver were doing: once there is a connection, the same errors may break it.
+// System calls that happen before there is a connection. The same error codes may also break an open one.
 const WAY_THERE = ['connect', 'getaddrinfo', 'open']
 
 // pg says it of a connection that has broken since the statement before.
@@ -95,7 +95,7 @@ const BROKE_BEFORE = /not queryable$/
 const NOTHING_SENT =
   /not queryable$|^timeout expired$|^timeout exceeded when trying to connect$|due to connection timeout$|^The server does not support SSL|establishing an SSL connection$|^SASL|assword must be a string$/
 
-/** What is left behind by a statement that failed with this error. Whatever is not known for sure is `unknown`. */
+/** What a statement that failed with this error left behind. `unknown` in doubt. */
 export function classify(error: unknown): Kind {
   if (error instanceof DatabaseError) return kindOf(error)
   if (!(error instanceof Error)) return 'unknown'
@@ -165,7 +165,7 @@ function sentenceAbout(error: Error, place: Place): string {
     return `PostgreSQL at ${server} and this process agree on no way to speak TLS (${code}).`
   if (/does not support SSL/.test(error.message))
     return `PostgreSQL at ${server} does not speak TLS. Switch it on there, or take sslmode out of the URL.`
-  // By the methods that hide the password, the client finds out itself.
+  // With methods that hide the password, the client itself finds that there is none.
   if (/password must be a string$/.test(error.message)) return noPassword(server)
   switch (code) {
     case 'ECONNREFUSED':

@@ -3,8 +3,8 @@ create or replace function wait_goes_on(since bigint, until bigint, at bigint) r
   select since is not null and (until is null or until >= at - 120000)
 $$;
 
--- Keeps what a lane has waited for, before its wait is replaced: `new_reason` is the new one. The words of networks are left out, because they
--- may name a person. A lane with a pace waits after each message: that is one row.
+-- Stores what a lane has waited for, before its wait is replaced by one for `new_reason`. The words of networks are left out,
+-- because they may name a person. A lane with a pace waits after each message: that is one row.
 create or replace function note_wait(a_connection text, new_reason text, at bigint) returns void language plpgsql
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan set jit = off
@@ -32,8 +32,8 @@ begin
 end
 $$;
 
--- Called before the heartbeat of a process that dispatches. While none had a valid lease nothing was sent: they were stopped or killed. If this one
--- has a row already, it stood still itself, or could not write.
+-- Called before the heartbeat of a process that dispatches. While no process had a valid lease, nothing was sent: all were
+-- stopped or killed. If this one has a row already, it stood still itself or could not write.
 create or replace function note_start(a_worker text, at bigint, lasts_ms bigint) returns void language plpgsql
   set enable_seqscan = off set jit = off
 as $$

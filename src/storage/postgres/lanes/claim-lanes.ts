@@ -150,7 +150,7 @@ export class LaneClaims {
   }
 
   /**
-   * Which time we expect, and whether it was another lately. After a jump of the clock the heartbeats of others may only
+   * The time that we expect, and whether the clock jumped lately. After a jump of the clock the heartbeats of others may only
    * seem to have expired, until each worker has renewed its own.
    */
   #trust(): readonly [number | null, boolean] {

@@ -8,7 +8,7 @@ import type { PgConnection, Row } from '../connection/pg-connection.ts'
 
 // A run is a few dozen messages, and all messages of a batch are read in one turn of the event loop.
 const LANES_AT_ONCE = 100
-// A query costs as much as a dozen lanes in it that have one message each.
+// The fixed cost of a query is that of a dozen lanes with one message each.
 const LANES_PER_CONNECTION = 24
 const LINGER_MS = 4
 

@@ -85,7 +85,7 @@ export class ReceiptWriter {
     const named = new Set<MessageId>()
     const unnamed = new Map<string, { connectionId: ConnectionId; networkId: string }>()
     for (const { messageId, connectionId, networkId } of receipts) {
-      // A text with U+0000 in it cannot even be asked for.
+      // PostgreSQL refuses a text with U+0000 even in a query.
       if (messageId !== null) {
         if (!messageId.includes('\0')) named.add(messageId)
       } else if (networkId !== null && !`${connectionId}${networkId}`.includes('\0')) {
@@ -174,7 +174,7 @@ export class ReceiptWriter {
     return new Set(rows.map((row) => row['message_sequence'] as Sequence))
   }
 
-  /** False when the message is being sent, or is no longer queued. Rare, so one at a time. */
+  /** False when the message is being sent, or is no longer queued. Rare, so not batched. */
   async #finalize({ receipt, target, effect }: Decided): Promise<boolean> {
     const { kind, words } = timelineEntryOf(receipt, effect.contrary)
     const stateWords = clean(receipt.words)

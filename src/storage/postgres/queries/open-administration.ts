@@ -28,7 +28,7 @@ import { postgresEngine } from './administration-engine.ts'
 
 export interface OpenAdministration {
   readonly administration: Administration
-  /** What administration works with. */
+  /** For queries that `administration` does not offer. */
   readonly store: Store
   /** What is sealed in it. */
   openSecretStore(): SecretStore
@@ -44,7 +44,7 @@ export interface OpenOptions {
   readonly now?: () => Instant
 }
 
-/** Opens the database for a short visit beside running services. */
+/** Opens the database for a command, beside running services. */
 export async function openAdministration(urls: DatabaseUrls, options: OpenOptions): Promise<OpenAdministration> {
   const { url } = urls
   const isMissing = (query: Query) => readVersion(query, describeServer(url)).then((version) => version === null)

@@ -126,7 +126,7 @@ export class PostgresRetention extends AgeRetention {
     yield statement('delete from retention_kept where message_sequence = any ($1) and what = $2', [sequences, what])
   }
 
-  /** One day, or a part of what has to go row by row before it. The cursor is the last day that was tried. */
+  /** Drops one day, or deletes some of the rows that must go before it. The cursor is the last day that was tried. */
   protected *dropDays({ before }: Task<'drop-days'>, { limit, cursor }: Given): Job<Step> {
     const [day] = yield statement(
       `select number from (${DAYS}) p where ends_at <= $1 and number > $2 order by number limit 1`,

@@ -35,7 +35,8 @@ interface Dumped {
 }
 
 /**
- * Dumps the schema that comes first in the search path of the URL, and counts its rows in the same snapshot. Refuses with `program_missing` when there is no pg_dump that is new enough.
+ * Dumps the schema that comes first in the search path of the URL, and counts its rows in the same snapshot. Refuses with
+ * `program_missing` if no pg_dump is new enough.
  */
 export async function dumpDatabase({ url, target, childEnvironment, onProgress }: Dump): Promise<Dumped> {
   const dumpedBy = await programVersion('pg_dump', childEnvironment)

@@ -75,7 +75,7 @@ async function countFitting(source: LogSource, span: Span): Promise<readonly Ste
     .map(({ countedAt: at, state, summed }) => ({ at, state, count: summed?.requests ?? 1 }))
 }
 
-/** Null: nothing is as late as the filter begins. */
+/** Null: no row is as late as the begin of the filter. */
 async function spanOf(store: Store, table: LongTable, { since, until }: LogFilter): Promise<Span | null> {
   const first = await lowerBoundByTime(readingOf(store), table, since ?? 0)
   if (first === null) return null

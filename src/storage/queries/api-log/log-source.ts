@@ -16,9 +16,9 @@ const LONGEST_COMMIT = 1_000_000
 export type FoundEntry = LogEntryView & {
   readonly sequence: Sequence
   readonly account: string
-  /** By which it is counted over time: of a message its acceptance, a moment after its request came. */
+  /** The time at which it is counted: for a message its acceptance, a moment after its request came. */
   readonly countedAt: Instant
-  /** The text of the search is in what the message says, or none is sought. */
+  /** True: the content of the message contains the text of the search, or the search has no text. */
   readonly holdsText: boolean
 }
 

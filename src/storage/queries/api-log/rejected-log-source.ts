@@ -96,7 +96,7 @@ function conditions(filter: LogFilter): readonly Condition[] {
   for (const written of [connection, type]) {
     if (written !== null) wanted.push(sql`(message_id is not null or ${holds('body', written)})`)
   }
-  // With signs between its digits it was refused.
+  // A number with signs between its digits was refused as malformed, and its body does not hold the plain digits.
   const isTo = (digits: string) => sql<SqlBool>`(${holds('body', digits)} or ${holds('errors', 'number_malformed')})`
   if (recipient) wanted.push(sql`(message_id is not null or ${isTo(recipient.digits)})`)
   if (text) wanted.push(sql`(${sql.join(placesOf(text, filter.isMasked), sql` or `)})`)

@@ -8,7 +8,7 @@ const PREVIEW_CHARACTERS = 40
 // A body may have 64 KiB and a list has hundreds of rows. Nearly every beginning of this length shows what a list needs.
 const START_CHARACTERS = 1_024
 
-/** What is sought in what messages say. Null: nothing is, or viewers search, who do not see it. */
+/** The text to search for in contents of messages. Null: none, or a viewer searches, who must not see contents. */
 export function textInBodies({ text, isMasked }: Pick<LogFilter, 'text' | 'isMasked'>): string | null {
   return isMasked ? null : text
 }
@@ -46,7 +46,7 @@ export function contentOf(body: string | null) {
   return text === null && fileName === null ? null : { text, fileName }
 }
 
-/** Whether its text, its caption or the name of its file has this in it, in any case and with any blanks. */
+/** Whether its text, its caption or the name of its file contains this, ignoring case and white space. */
 export function contentHolds(body: string | null, sought: string): boolean {
   const plain = (text: string) => text.toLowerCase().replace(/\s+/g, ' ')
   const content = contentOf(body)

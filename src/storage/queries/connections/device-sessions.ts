@@ -16,7 +16,7 @@ import { type Change, change, type Reader, type Store, touchLane, writeAudit } f
 
 // A page that watches asks every second or two. Most of these questions write nothing.
 const RENEWED_BELOW_MS = WATCHED_FOR_MS - 15_000
-// What need not be watched. A worker takes it up within seconds of its start.
+// For requests that no person need watch. A worker takes one up within seconds of its start.
 const UNWATCHED_LASTS_MS = 5 * 60_000
 /** Too late to cancel: the phone shows the device as linked. */
 const CONFIRMED: readonly SessionRequestProgress['state'][] = ['confirmed', 'logging-in']

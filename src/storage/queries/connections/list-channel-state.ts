@@ -24,7 +24,7 @@ export interface WantedMemory {
 
 const PAGE = 1_000
 
-/** What a channel remembers, for a short visitor. */
+/** What a channel remembers, for a command that only reads it. */
 export function createReadableState(database: Kysely<Tables>, channel: string): Pick<ChannelState, 'list'> {
   return {
     async list(kind, { connectionId, after, limit }) {
@@ -42,7 +42,10 @@ export function createReadableState(database: Kysely<Tables>, channel: string): 
   }
 }
 
-/** What a channel remembers of one kind (`sandbox.inbox`), oldest first; with a limit the newest, in the same order. Streams in pages, so that millions fit. */
+/**
+ * What a channel remembers of one kind (`sandbox.inbox`), oldest first. With a limit: only the newest, in the same order.
+ * Streams in pages, so that millions fit.
+ */
 export async function* listChannelMemory(
   database: Kysely<Tables>,
   wanted: WantedMemory,

@@ -15,8 +15,8 @@ interface WantedRemoval {
 }
 
 /**
- * A long line is cancelled in several transactions, the last of which removes the connection. Cut off in between, the
- * connection is left paused with fewer messages, and the same command finishes the work.
+ * A long lane is cancelled in several transactions, the last of which removes the connection. If this is interrupted, the
+ * connection is paused and has fewer messages, and the same command finishes the work.
  */
 export async function removeConnection(store: Store, wanted: WantedRemoval, actor: Actor): Promise<TakenOut> {
   let taken = NONE_TAKEN_OUT

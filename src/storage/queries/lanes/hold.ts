@@ -15,7 +15,8 @@ export async function readHold({ database }: Store): Promise<HoldView | null> {
 export function holdLanes(store: Store, reason: string, actor: Actor): Promise<HoldView> {
   return change(store, actor, async (making) => {
     const { tables, at } = making
-    // A process with a later checkpoint need not hold them again, because a person is checking. First, as a service that holds them does.
+    // A process with a later checkpoint need not hold the lanes again, because a person is checking. This row is locked first,
+    // as by a service that holds lanes.
     await tables
       .updateTable('checkpoint')
       .set(({ eb }) => ({ holds: eb('holds', '+', 1) }))

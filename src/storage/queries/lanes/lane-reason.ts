@@ -162,8 +162,8 @@ function held({ held: words }: LaneFacts): LaneReason | null {
 }
 
 /**
- * Why its session cannot send until a person or the network acts. Known at once, and so before the lane, which may wait for
- * hours, finds out with its next attempt.
+ * Why its session cannot send until a person or the network acts. Read from the session, because the lane itself notices it
+ * only at its next attempt, maybe hours later.
  */
 function withoutSession(lane: LaneFacts): LaneReason | null {
   const { session_status: status, session_code: code, session_until: refusedUntil } = lane

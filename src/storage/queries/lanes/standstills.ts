@@ -24,7 +24,7 @@ export async function beginPause({ tables, at, actor }: Change, connectionId: Co
     .execute()
 }
 
-/** Not paused any more; nothing happens where it was not. */
+/** Ends the pause. Does nothing if there was none. */
 export async function endPause({ tables, at, actor }: Change, connectionId: ConnectionId): Promise<void> {
   const reason: Kind = 'paused'
   await tables

@@ -21,13 +21,13 @@ export function yieldToWriters(): Promise<void> {
 
 interface WhatToCancel {
   readonly id: ConnectionId
-  /** Nothing that was accepted after this message. */
+  /** The last message to cancel: those accepted after it stay. */
   readonly upTo: Sequence
   readonly reason: 'connection_removed' | 'cancelled_by_person'
 }
 
 export interface Cancelled extends TakenOut {
-  /** True when nothing is left to cancel but what came after. */
+  /** True when nothing up to `upTo` is left to cancel. */
   readonly isAll: boolean
   /** The first of them; null when there was none. */
   readonly first: Sequence | null
@@ -65,7 +65,7 @@ export async function cancelSome(making: Change, { id, upTo, reason }: WhatToCan
     .execute()
   const sequences = ended.map((row) => row.sequence)
   if (sequences.length === 0) return { ...NONE_TAKEN_OUT, isAll, first }
-  // Or each further batch would read past all that the ones before have cancelled.
+  // Otherwise each further batch would read past all entries that earlier ones cancelled.
   await tables.deleteFrom('lane_entry').where('connection_id', '=', id).where('sequence', 'in', sequences).execute()
   await engine.lockMedia(tables, sequences)
   await tables
@@ -141,7 +141,8 @@ async function addEntries(
           sql<string>`cast(${facts} as text)`.as('facts'),
         ]),
     )
-    // The service has noted something at the same time, such as a receipt: the message itself says the same.
+    // The service may have added an entry with the same time, such as a receipt. Then this one is left out: the message itself
+    // says the same.
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

@@ -133,7 +133,7 @@ async function resolveArrived(making: Change, message: MessageRow): Promise<Mess
     .where('sequence', '=', message.sequence)
     .executeTakeFirstOrThrow()
   refuseTooLate(resolved, 'message_not_unconfirmed')
-  // The reason it had is kept here, because the row now carries the person's word.
+  // Its former reason is kept here, because the row now has the one that the person gave.
   const facts = { by: actor, as: 'arrived', was: message.reason }
   await addTimelineEntry(making, { sequence: message.sequence, kind: 'resolved', code: 'marked_arrived', facts })
   await noteDealtWith(making, message, 'PUBLISHED')
@@ -216,8 +216,8 @@ async function find({ tables, engine, at }: Change, id: MessageId): Promise<Mess
 type Dealt = Pick<MessageRow, 'account_id' | 'connection_id' | 'state' | 'accepted_at'>
 
 /**
- * A person has dealt with a message, so the overview must no longer show that it needs attention. Its hour is counted again
- * at once; the figures of an hour that is too old for that are corrected, except of reasons: those are shown of a week.
+ * A person has dealt with a message, so the overview must no longer show that it needs attention. Its hour is counted again at
+ * once. In an hour too old for that, the figures are corrected, except those by reason, which are shown for a week only.
  */
 async function noteDealtWith(making: Change, message: Dealt, now: MessageState): Promise<void> {
   const { tables, at } = making

@@ -93,7 +93,7 @@ function policyOf({ policy }: MessageDetails): LanePolicy {
 }
 
 const NOT_PROVEN_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED'])
-// The act is among the newest of an account, unless it was long ago: then nobody is named.
+// The act is among the newest of an account, unless it was long ago: then no person is named.
 const ACTS_SEARCHED = 1_000
 
 async function findRemoval(tables: Reader, row: MessageDetails): Promise<MessageTimeline['removed']> {
@@ -125,7 +125,7 @@ async function readBlock(tables: Reader, row: MessageDetails): Promise<MessageTi
   return block ? { ...block } : null
 }
 
-/** Only of what the network took since: of messages before, it has reported all that it knew. */
+/** Null for a message that the network took before its last report: it has reported all that it knew of those. */
 async function readReportsMissing(
   tables: Reader,
   row: MessageDetails,

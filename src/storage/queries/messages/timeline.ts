@@ -147,7 +147,7 @@ function attempts(rows: readonly AttemptRow[], message: MessageDetails, kept: re
   const last = rows.at(-1)
   return rows.flatMap((row) => {
     const networkId = row === last && row.outcome === 'accepted' ? { networkId: message.network_id } : {}
-    // One that a stop of the process cut off was ended later, by another process.
+    // An attempt that was cut off when its process stopped was ended later, by another process.
     const isCutOff = kept.some(({ kind, facts }) => kind === 'recovered' && facts['attempt'] === row.number)
     const facts = { attempt: row.number, tookMs: isCutOff ? null : row.ended_at - row.started_at, ...networkId }
     const { template = null, uploadedAs = null } = JSON.parse(row.facts ?? '{}') as AttemptFacts

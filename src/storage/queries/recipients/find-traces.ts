@@ -23,8 +23,8 @@ export interface OfRecipient {
 export type OnProgress = (rows: number) => void
 
 /**
- * The messages of an account to one number, some at a time. There is no index of recipients, which every acceptance would
- * pay for: all of the account is gone through, in order of acceptance.
+ * The messages of an account to one number, some at a time. Every acceptance would pay for an index of recipients, so there is
+ * none: all messages of the account are read, in order of acceptance.
  */
 export async function* messagesTo(
   store: Store,

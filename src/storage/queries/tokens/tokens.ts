@@ -67,7 +67,7 @@ export async function addToken(making: Change, token: NewToken): Promise<TokenId
   return id
 }
 
-/** A deleted token gives its name free. */
+/** The name of a deleted token is free again. */
 export async function isTaken(tables: Reader, accountId: AccountId, name: string): Promise<boolean> {
   const same = await tables
     .selectFrom('token')

@@ -7,7 +7,7 @@ export interface VerifyProgress {
   readonly rows: number
 }
 
-/** What every part of a verification works with. */
+/** What every part of a verification needs. */
 export interface Verification {
   readonly store: Store
   readonly findings: Findings

@@ -6,7 +6,7 @@ import { type Change, change, type Store, writeAudit } from '../store.ts'
 import { findWebhook, listWebhookRows, toWebhookView, updateWebhook } from './webhook-rows.ts'
 import { newNoticeId, noteWants } from './write-notifications.ts'
 
-// Each notice is written once for each of them.
+// Each notification is written once for each webhook.
 const MOST_WEBHOOKS = 20
 
 export function createWebhookChanges(store: Store): Pick<Webhooks, 'addWebhook' | 'changeWebhook' | 'setWebhookState'> {

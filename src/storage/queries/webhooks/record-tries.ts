@@ -58,7 +58,7 @@ export function recordTries(store: Store, tried: readonly TriedDelivery[]): Prom
   })
 }
 
-/** Checked before anything is written. One that is due a moment later is disabled at its next try. */
+/** Checked before anything is written. A webhook that is due for it a moment later is disabled at its next try. */
 async function isAnyToDisable(tables: Writing, tried: readonly TriedDelivery[], at: Instant): Promise<boolean> {
   if (tried.some(({ checked }) => checked.next.do === 'disable')) return true
   const failed = tried.filter(({ checked }) => checked.next.do !== 'done')

@@ -9,7 +9,7 @@ import type { Reader } from '../store.ts'
 import type { Tables } from '../tables.generated.ts'
 
 const DAY_MS = 86_400_000
-// Counted to here, and “at least” beyond: a webhook may get a hundred thousand notices a day.
+// Counted to here, and “at least” beyond: a webhook may get a hundred thousand notifications a day.
 const MOST_COUNTED = 2_000
 
 type WebhookRow = Selectable<Tables['webhook']>

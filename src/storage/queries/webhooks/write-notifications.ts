@@ -49,7 +49,7 @@ interface ConnectionNews {
   readonly changed?: readonly string[]
 }
 
-/** In the change that makes it so. Each is news: there is no second one of the same key. */
+/** Inside the change that it is about. Its key is new each time, so no second one replaces it. */
 export async function announceConnection(
   making: Pick<Change, 'tables' | 'at' | 'actor'>,
   { kind, accountId, id, number, channel, changed }: ConnectionNews,

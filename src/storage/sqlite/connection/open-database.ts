@@ -121,8 +121,8 @@ function refuseDamaged(database: DatabaseSync, path: string): void {
 }
 
 /**
- * A 200 is only as good as these settings (G1). With synchronous NORMAL every one of forty power cuts lost rows that
- * had been committed; with FULL none did. They are read back, because SQLite ignores what a file system cannot do.
+ * These settings make a 200 durable (G1). With synchronous NORMAL every one of forty power cuts lost rows that had been
+ * committed; with FULL none did. They are read back, because SQLite ignores what a file system cannot do.
  */
 function makeDurable(database: DatabaseSync, path: string, inMemory: boolean): void {
   const mode = (database.prepare('pragma journal_mode = wal').get() as { journal_mode: string }).journal_mode

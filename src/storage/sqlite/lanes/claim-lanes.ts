@@ -71,8 +71,8 @@ export class LaneClaims {
       `insert into lane (connection_id, owner, epoch) values (?, ?, 1)
          on conflict (connection_id) do update set owner = excluded.owner, epoch = lane.epoch + 1`,
     )
-    // A worker that let go of an attempt while its call was running counts as a crash of that attempt; one that was
-    // only waiting for evidence does not.
+    // If a worker lost an attempt while its call was running, that counts as a crash of the attempt; during a wait for evidence
+    // it does not.
     this.#takeOpen = database.prepare(
       'update open_attempt set epoch = ?, crashes = crashes + (evidence_until is null) where connection_id = ?',
     )

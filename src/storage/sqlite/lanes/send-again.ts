@@ -7,16 +7,16 @@ import { Refusal } from '../../../core/refusals.ts'
 // The same times as those of GroupCommit.
 const BUSY_RETRY_MS = 3
 const BUSY_GIVE_UP_MS = 5_000
-// A visit takes some 2 ms of the thread that accepts. When a network reports ten thousand failures at once, the next one waits
-// three times as long as the last one took, so that it leaves three quarters of the thread.
+// One message takes some 2 ms of the thread that accepts. When a network reports ten thousand failures at once, the next one
+// waits three times as long as the last one took, so that it leaves three quarters of the thread.
 const TIMES_FOR_OTHERS = 3
 
 /**
- * Repeats failed messages as a short visitor beside the service, like the command line. It is rare, and a change of many
- * statements has no place in the shared commits, each of whose jobs is to be short.
+ * Sends failed messages again over a database connection of its own, like the command line. This is rare, and its many
+ * statements would delay the shared commits, whose jobs must be short.
  *
- * One visit at a time, with room for others between two. It runs in the thread that serves, so it never waits there for
- * another writer: it is tried again.
+ * One message at a time, with room for other writers in between. It runs in the serving thread, so it retries instead of
+ * waiting for another writer.
  */
 export class SendAgainVisits {
   readonly #path: string

@@ -36,13 +36,15 @@ export class ServiceStops {
     this.#begin.run(at)
   }
 
-  /** This process is the only one. One before it that did not stop by itself was killed after its last heartbeat. */
+  /** Only one process serves. If the one before did not stop by itself, it was killed after its last heartbeat. */
   started(at: Instant): void {
     const { until } = this.#lastSign.get(at) as { until: Instant | null }
     if (this.#end.run(at).changes === 0 && until !== null) this.#note.run(until - LEASE_MS, at, 'killed')
   }
 
-  /** The first one of a process begins its work. A lease that has run out shows that this process stood still. */
+  /**
+   * The first heartbeat of a process ends the stop. Before a later one, an expired lease shows that this process stood still.
+   */
   beforeHeartbeat(worker: WorkerId, at: Instant): void {
     const own = this.#own.get(worker) as { until: Instant } | undefined
     if (!own) this.#end.run(at)

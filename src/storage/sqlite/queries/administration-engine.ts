@@ -67,7 +67,7 @@ export const sqliteEngine: Engine = {
     await tables.updateTable('attempt').set({ words: null }).where('message_sequence', '=', sequence).execute()
   },
 
-  // The newest have no entry yet and no index of their connection, so they are gone through once for all lanes.
+  // The newest have no entry yet and no index of their connection, so they are scanned once for all lanes.
   async statuses(tables, lanes, most) {
     const entered = sql`lane_entry e cross join message q on q.sequence = e.sequence
       where e.connection_id = c.id and q.state = 'QUEUED' and e.sequence <= (select sequence from indexed_through)`

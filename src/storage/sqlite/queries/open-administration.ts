@@ -35,8 +35,8 @@ export interface OpenAdministration {
 }
 
 /**
- * Opens the database for a short visit beside a running service. `create` makes it when there is none; an older one is
- * refused all the same, because the service may still be of that version.
+ * Opens the database for a command, beside a running service. `create` makes it when there is none. An older one is still
+ * refused, because the service may be of that version.
  */
 export function openAdministration(
   path: string,
@@ -57,7 +57,7 @@ export function openAdministration(
     administration: createAdministration(store),
     store,
     openSecretStore() {
-      // What is replaced is overwritten with zeros, in the pages that are written anyway. Only of this visit.
+      // What is replaced is overwritten with zeros, in the pages that are written anyway. Only on this connection.
       database.exec('pragma secure_delete = on')
       return createSecretStore(store)
     },
@@ -72,8 +72,8 @@ export function openAdministration(
 const TRIED = Buffer.alloc(64 * 1_024)
 
 /**
- * A service that cannot write cannot leave word of it either, so a visitor tries by itself: beside the database, where no
- * lock is in the way. What this user may not do says nothing of the service.
+ * A service that cannot write cannot store that fact either. So this tries it with a file beside the database, which no lock
+ * blocks. What this user may not write says nothing about the service.
  */
 function tryToWrite(folder: string): StorageError | null {
   try {

@@ -34,7 +34,7 @@ export function applyMigrations(database: DatabaseSync, path: string, migrations
   refuseNewer(readApplied(database, path, migrations), migrations, path)
 }
 
-/** For a short visitor (the CLI): the schema must be there already and not be too new. */
+/** For the CLI: the schema must exist and must not be too new. */
 export function checkMigrations(database: DatabaseSync, path: string, migrations = readMigrations()): void {
   const applied = readApplied(database, path, migrations)
   refuseUnprepared(applied, migrations, path)
