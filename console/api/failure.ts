@@ -10,8 +10,8 @@ export interface Failure {
 export type Seen = Pick<UseQueryResult, 'data' | 'error' | 'failureReason'>
 
 /**
- * A query without data that calls again is pending, as if it had never failed. Its last failure stays until it has data: a
- * page would otherwise show that it loads, with nothing that answers.
+ * A query without data that is retried counts as pending. Its last failure is kept until it has data. Otherwise a page would
+ * seem to load although the service does not answer.
  */
 export function failureOf(now: { key: string; result: Seen; last: Failure | null }): Failure | null {
   const { key, result, last } = now
@@ -21,7 +21,7 @@ export function failureOf(now: { key: string; result: Seen; last: Failure | null
   return data === undefined && last?.key === key ? last : null
 }
 
-/** What the service refuses for a moment is called again first; without a service, that may go on for long. */
+/** A refusal that passes is retried before it is shown. An absent service is shown at once, because it may be away for long. */
 function awayReason({ failureReason }: Seen): Error | null {
   return failureReason !== null && isAway(failureReason) ? failureReason : null
 }

@@ -9,7 +9,7 @@ interface GoesOnProps {
   readonly code: string
 }
 
-/** When a wait ends by itself. Nothing where it is only tried again until a person acts. */
+/** When a wait ends by itself. Empty for a wait that only a person can end. */
 export function GoesOn({ until, code }: GoesOnProps) {
   const now = useNow()
   if (NEEDS_PERSON.has(code)) return null

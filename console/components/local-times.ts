@@ -1,5 +1,5 @@
 const EXACT = /(\d{1,2} [A-Z][a-z]{2} \d{4}), (\d{2}:\d{2}:\d{2}) UTC/g
-// The clock of a number, named with its zone, which says nothing more to a reader in that zone.
+// A time followed by the same time in a number's zone, which says nothing new to a reader in that zone.
 const SAME = /\b(\d{2}:\d{2}) \(\1 in [^)]+\)/g
 const CLOCK = /\b(\d{2}:\d{2}) UTC/g
 

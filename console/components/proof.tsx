@@ -13,7 +13,7 @@ const MARGIN_MS = 60_000
 // A name of its own, because the page behind the dialog may have a field for a password, too.
 const PATH = 'proof'
 
-/** `if-due`: unless the person has confirmed who they are within the last minutes. */
+/** `if-due`: only if the person has not confirmed who they are within the last minutes. */
 export type ProofNeed = 'never' | 'if-due' | 'always'
 type Means = 'passkey' | 'password' | 'code'
 

@@ -42,7 +42,7 @@ const STATES: Readonly<Record<string, StateDisplay>> = {
   REFUSED: { word: 'Refused', group: 'refused', icon: ShieldX },
 }
 
-/** A message is sent by itself then, at its turn. */
+/** With these reasons a message is sent by itself at its turn. */
 const OF_ITS_TURN: ReadonlySet<string> = new Set(['behind_others', 'due'])
 
 /** Why a message is in its state. */
@@ -68,7 +68,9 @@ export function displayOf(state: string, { code = null, mayHaveLeft = false }: S
   return code === 'reports_missing' ? { ...display, iconGroup: 'attend' } : display
 }
 
-/** The same of a number with messages that wait. `wait` null: it sends. Its `list` may be empty, where the cause stands beside. */
+/**
+ * The state of a number with waiting messages. `wait` null: it sends. `list` may be empty where the cause is shown beside it.
+ */
 export function displayOfWait(wait: Pick<LaneWaitView, 'code' | 'list'> | null): StateDisplay {
   if (wait === null) return { word: 'Sending', group: 'moving', icon: Send }
   const { code, list: word } = wait

@@ -9,7 +9,7 @@ export interface WhatsAppWebUrl {
 
 const KEY_BYTES = 32
 
-/** Only a simulator on this machine may have a key of its own: who has the key can read all that is sent. */
+/** Only a simulator on this machine may have a key of its own: its owner can read all that is sent. */
 export const whatsAppWebUrl: SettingKind<WhatsAppWebUrl> = kind(
   'a wss:// URL, or the ws:// URL of a simulator on this machine (127.0.0.1, [::1] or localhost) with its key behind a #',
   (text) => {

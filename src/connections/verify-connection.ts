@@ -86,9 +86,9 @@ export class ConnectionVerifier {
   }
 
   /**
-   * As `findApp`, for one that is changed. A callback secret belongs to the app at the network and not to one number of
-   * it, so a new one goes to all of the app. Sharing the address does not prove that: a number can move to another app
-   * alone, and the one that stays would lose its callbacks with its secret.
+   * As `findApp`, for a changed connection. A callback secret belongs to an app at the network, so a new one is given to all
+   * numbers of the app. Sharing the address does not prove that they share the app: a number can move to another app alone, and
+   * those that stay would lose their callbacks with their old secret.
    */
   async #findChangedApp(
     { connection, settings, ending }: AskedChange,
@@ -217,9 +217,9 @@ function tooLate(answersWithinMs: number): Refusal {
 const LENGTH = 22
 
 /**
- * The last part of an address for callbacks. It follows from the account and the secret that callbacks are signed with,
- * and is not random: a network has one address for all numbers of an app, so two that are added at the same moment must
- * come to the same one. It reveals nothing of the secret, which is a random one of 128 bits.
+ * The last part of an address for callbacks. It follows from the account and the secret that callbacks are signed with, and is
+ * not random: a network has one address for all numbers of an app, so two that are added at the same moment must come to the
+ * same one. It reveals nothing of the secret, which has 128 random bits.
  */
 function callbackPathOf(accountId: AccountId, callbackSecret: string): string {
   const digest = createHmac('sha256', callbackSecret).update(`callback app of ${accountId}`).digest('hex')

@@ -7,9 +7,9 @@ import type { Journal } from '../core/ports/journal.ts'
 import { type Secrets, SecretUnreadable } from '../core/ports/secrets.ts'
 import { signNotification } from './sign-notification.ts'
 
-// The delay until a new notice is sent. A poll without work takes some microseconds.
+// The delay until a new notification is sent. A poll without work takes some microseconds.
 const POLL_EVERY_MS = 250
-// While no account has a webhook. It delays the first notice of the first webhook.
+// While no account has a webhook. It delays the first notification of the first webhook.
 const POLL_UNUSED_EVERY_MS = 2_000
 // After a failed poll: the database is unavailable.
 const POLL_AFTER_ERROR_MS = 5_000
@@ -39,14 +39,14 @@ interface DelivererParts {
 }
 
 /**
- * Posts the notices of accounts to their webhooks. Any number of processes run one each.
+ * Posts the notifications of accounts to their webhooks. Any number of processes run one each.
  *
  *   poll ▶ fan out new notices ▶ claim due deliveries ▶ post, many at once ▶ record ─┐
  *     ▲                                                                              │
  *     └────── 250 ms later, or at once while there is more ──────────────────────────┘
  *             2 s later while no account has a webhook
  *
- * The claims of a process that dies expire. Then another process posts the same notice again, with the same id. So a notice
+ * The claims of a process that dies expire. Then another process posts the same notification again, with the same id. So each
  * arrives at least once, and a receiver that stores ids can ignore repeats.
  */
 export class Deliverer {

@@ -8,8 +8,9 @@ import { spoolFolder } from './wiring/spool-folder.ts'
 const OTHERS = 0o077
 
 /**
- * Makes files private that a copy, an older version or a person has left readable for other users of this machine. An open
- * database shows all messages, and who may lock its `-shm` can stop every send. The mode of the data folder itself stays.
+ * Makes files private that a copy, an older version or a person has left readable for other users of this machine. A readable
+ * database shows all messages, and a user who may lock its `-shm` can stop every send. The mode of the data folder itself
+ * stays.
  */
 export async function makeFilesPrivate(paths: readonly string[], logger: Logger): Promise<void> {
   const found: string[] = []
@@ -36,7 +37,10 @@ export function filesOfDatabase({ database }: Settings): string[] {
   return [database.path, lock].flatMap((path) => ['', '-wal', '-shm', '-journal'].map((end) => path + end))
 }
 
-/** Notes in `found` what it has changed. Files of another owner and on a read-only disk stay: who uses them says what is wrong. */
+/**
+ * Notes in `found` what it has changed. Files of another owner and on a read-only disk stay as they are: the code that uses
+ * them reports the problem.
+ */
 async function makePrivate(path: string, found: string[]): Promise<void> {
   const stats = await lstat(path).catch(() => null)
   if (!stats || stats.uid !== process.geteuid?.() || !(stats.isFile() || stats.isDirectory())) return

@@ -43,7 +43,7 @@ export function ChannelNotes({ channel, url, hasConsented, onConsent }: ChannelN
   )
 }
 
-/** Before all that would be filled in for nothing. */
+/** Shown first, so that no form is filled in for nothing. */
 export function MissingNote({ label, missing }: Pick<ChannelView, 'label' | 'missing'>) {
   if (!missing) return null
   return (

@@ -91,7 +91,7 @@ interface Deferred {
   readonly isMore: boolean
 }
 
-/** Heads the part of a lane that the earliest of others go past: "Deferred: 5, to 3 recipients". */
+/** The heading of the deferred messages of a lane: "Deferred: 5, to 3 recipients". */
 export function deferredText({ count, recipients, isMore }: Deferred): string {
   const to = recipients === 1 ? '1 recipient' : `${recipients.toLocaleString('en')} recipients`
   return `Deferred: ${isMore ? 'at least ' : ''}${count.toLocaleString('en')}, to ${to}`

@@ -7,8 +7,8 @@ interface ShownCode {
 }
 
 /**
- * How long the code is valid yet. A phone may have used it in its last second: what follows from that takes a moment, in which the
- * code is still on the page.
+ * How long the code is still valid. A phone may have used it in its last second, and the page shows the code for another
+ * moment.
  */
 export function countdownText({ number, of }: ShownCode, secondsLeft: number): string {
   const hasNext = number < of

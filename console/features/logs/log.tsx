@@ -73,7 +73,7 @@ interface NotShownProps {
   readonly onRetry: () => void
 }
 
-/** Another try would not find what is not there. */
+/** An entry that does not exist gets no retry. */
 function NotShown({ problem, onRetry }: NotShownProps) {
   return problem instanceof CallProblem && problem.code === 'request_unknown' ? (
     <ProblemNote problem={problem} title="This entry is not in the API log" />

@@ -7,7 +7,10 @@ type LogFilter = ReturnType<typeof toFilter>
 /** The last query of each search. */
 const asked = new Map<string, LogFilter>()
 
-/** The query to the server. Its range begins when the page is opened, unless only the rows of the last time can be shown. */
+/**
+ * The query to the server. Its range counts from when the page is opened. While the stream is lost, the last query of the same
+ * search is used, because only its rows are there.
+ */
 export function useLogFilter(search: LogSearch): LogFilter {
   const isLost = useLive().lostAt !== null
   const key = JSON.stringify(search)

@@ -52,7 +52,10 @@ const SEE_IT: Partial<Step> = {
   label: 'Open the API log',
 }
 
-/** The steps to a new account's first message. Each is ticked off by itself; they go once a message was opened in the log. */
+/**
+ * The steps to a new account's first message. Each is ticked off by itself. They disappear once a message was opened in the
+ * log.
+ */
 export function FirstSteps({ steps }: { readonly steps: Steps }) {
   const { can } = useAccount()
   // A sent message proves a connection and a token, and is still to be opened.

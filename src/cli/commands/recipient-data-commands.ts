@@ -18,7 +18,7 @@ const REPORT_EVERY_ROWS = 1_000_000
 
 type EraseOptions = CommonOptions & { readonly cancelWaiting?: boolean; readonly yes?: boolean }
 
-/** Commands that go through everything an account has about one number. */
+/** Commands that read everything an account has about one number. */
 export function addRecipientDataCommands(group: NuncioCommand, cli: Cli): void {
   group
     .command('export')

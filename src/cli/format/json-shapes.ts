@@ -55,7 +55,7 @@ export function networkJson({
   }
 }
 
-/** One step of a request about a session. `code`: what the phone must be shown. */
+/** One step of a request about a session. `code`: to show to the phone or to type into it. */
 export function sessionRequestJson(
   { progress, kind }: SessionRequestView,
   {

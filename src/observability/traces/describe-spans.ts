@@ -20,7 +20,7 @@ export interface Accepted {
   readonly tookMs: number
 }
 
-/** What every span of a message hangs on: the request that it came with. */
+/** The parent of all other spans of a message: the request that it came with. */
 const ACCEPT = 'accept message'
 const COMMIT = 'commit message'
 
@@ -84,7 +84,7 @@ export function spanOfWait(
   }
 }
 
-/** Below its attempt, although it comes after: it is the commit of what that came to. */
+/** A child of its attempt, although it comes after it: the commit of the attempt's outcome. */
 export function spanOfStep(
   { messageId, number }: { readonly messageId: MessageId; readonly number: number },
   { startedAt, endedAt }: { readonly startedAt: Instant; readonly endedAt: Instant },

@@ -8,7 +8,7 @@ import type { SpanExport } from './span-queue.ts'
 // A collector that takes longer than this is away, and the queue is better used for what comes after.
 const GIVE_UP_AFTER_MS = 10_000
 const PAUSES_MS = [500, 1_500, 4_000]
-// By these the protocol says: later.
+// The statuses with which the protocol asks for a retry.
 const LATER = [429, 502, 503, 504]
 
 type Answer = { readonly kind: 'taken' | 'refused' } | { readonly kind: 'later'; readonly afterMs: number | null }

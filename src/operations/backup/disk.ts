@@ -63,7 +63,7 @@ export async function sync(path: string): Promise<void> {
   }
 }
 
-/** Refuses with `no_room` before a disk is filled that a service may live on, too. */
+/** Refuses with `no_room` if this would fill the disk, because a service may need it, too. */
 export async function refuseTooLarge(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize

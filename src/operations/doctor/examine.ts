@@ -123,7 +123,7 @@ class Interruption {
   }
 }
 
-/** The administration's way into the data, opened when a check first needs it. */
+/** The data, opened when a check first needs it. */
 class SharedSession {
   readonly #reading: SettingsReading
   #opened: Promise<AdministrationSession | null> | null = null

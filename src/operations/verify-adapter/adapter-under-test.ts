@@ -32,7 +32,7 @@ export type Attempted =
   | { readonly outcome: AdapterOutcome }
   | { readonly problem: string; readonly status: number | null }
 
-/** An attempt with whatever is to be special about it. */
+/** The fields of an attempt that differ from the usual ones. */
 export type AttemptFields = Readonly<Record<string, unknown>>
 
 const LONGEST_ANSWER_MS = 60_000
@@ -51,7 +51,7 @@ export class AdapterUnderTest {
   readonly #otherKeys = [keyOf(`whsec_${randomBytes(32).toString('base64')}`)].filter((key) => key !== null)
   /** Where receipts of attempts go; null for none. */
   receiptsUrl: string | null = null
-  /** From what is attempted; a number of the gateway once it is known. */
+  /** The sender of attempts: a number of the gateway once one is known. */
   sender = NO_PHONE
 
   constructor(place: Place) {

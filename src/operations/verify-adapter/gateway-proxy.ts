@@ -16,7 +16,7 @@ export class GatewayProxy {
   readonly #recipient: string
   #server: Server | null = null
   #disturbance: Disturbance = null
-  /** That carried the recipient, since this was last set to 0. */
+  /** How many calls carried the recipient since this was last set to 0. */
   calls = 0
 
   private constructor(between: string, recipient: string) {

@@ -15,7 +15,7 @@ interface Sending {
 
 const AT_ONCE = 20
 
-/** Each of them sends a message at most. */
+/** Each sends at most one message. */
 export function sendingCases(
   adapter: AdapterUnderTest,
   { health, to, restart, proxy }: Sending,

@@ -23,7 +23,7 @@ export interface VerifyAdapterRequest {
   readonly receipts: string | null
   /** `HOST:PORT=URL`: a proxy at HOST:PORT passes calls on to the gateway at URL and disturbs them; null: no proxy. */
   readonly proxy: string | null
-  /** Resolves once the adapter was started again; null: it is not to be. */
+  /** Restarts the adapter, and resolves once it runs again; null: it is not restarted. */
   readonly restart: (() => Promise<void>) | null
 }
 

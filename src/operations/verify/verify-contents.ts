@@ -71,7 +71,7 @@ export async function verifyContents(
   return { messages, findings: findings.all }
 }
 
-/** Null where nothing is sealed, and where it does not open what is. */
+/** Null where nothing is sealed, and where the ring does not open what is sealed. */
 async function openRing({ secretStore, keyRingFile }: ContentsToVerify, findings: Findings): Promise<KeyRing | null> {
   const { canary } = await secretStore.readKeyFacts()
   if (!canary) return null

@@ -8,7 +8,7 @@ const ANSWER_WITHIN_MS = 1_000
 type MetricsMessage = Extract<FromChild, { say: 'ask-metrics' | 'report-metrics' }>
 
 interface Question {
-  /** Who asks, and its own number for it. */
+  /** The child that asks, and its own number of the question. */
   readonly asker: number
   readonly as: number
   readonly missing: Set<number>

@@ -25,8 +25,8 @@ interface SetupPlace {
 
 /**
  * While there is no person, makes a link by which the first one comes in. It is printed at the start, and kept in a file that
- * only our user can read, for services whose output nobody sees. The database keeps only its hash. Never rejects: a service
- * on a full disk, which cannot make the link, must still start (G11).
+ * only our user can read, for services whose output is not seen. The database keeps only its hash. Never rejects: a service on
+ * a full disk, which cannot make the link, must still start (G11).
  */
 export async function printSetupLink(
   people: Pick<People, 'hasPeople' | 'createPersonLink'>,

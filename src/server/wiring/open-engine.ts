@@ -5,7 +5,7 @@ import type { RememberedEntry, WantedMemory } from '../../storage/queries/connec
 import type { Store } from '../../storage/queries/store.ts'
 import { systemClock } from '../system-clock.ts'
 
-/** What an engine gives to a short visitor. */
+/** What an engine offers to a command. */
 interface OpenEngine {
   readonly administration: Administration
   readonly store: Store

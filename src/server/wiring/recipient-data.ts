@@ -15,7 +15,7 @@ interface OfPerson {
   readonly onProgress?: OnProgress
 }
 
-/** Everything about one number: to hand it over, or to erase it. Each takes as long as all of the account does to be read. */
+/** Exports or erases everything about one number. Each reads all data of the account. */
 export interface RecipientData {
   /** Written to the audit log before anything is read. */
   export(of: OfPerson, actor: Actor): AsyncIterable<ExportedItem>

@@ -31,7 +31,7 @@ export interface StorageOptions {
   readonly limits: { readonly maxWaitingPerConnection: number; readonly maxWaitingPerAccount: number }
   /** What can be sent, as `channel/type`. Asked once the channels are made. */
   readonly sendable: () => readonly string[]
-  /** For who was erased and had asked to stop. */
+  /** Makes the hashes of erased recipients that had asked to stop. */
   readonly hashRecipient: HashRecipient
   /** The data can no longer be trusted: this process should end and a fresh one be started. */
   readonly onBroken: (error: unknown) => void
@@ -54,7 +54,7 @@ export interface Storage {
   readonly intake: Intake
   readonly lanes: Lanes
   readonly mediaQueue: MediaQueue
-  /** For what happens rarely, and what comes of it. */
+  /** Stores rare notifications, and checks for deliveries to make. */
   readonly notices: Notifications & DeliveryWatch
   /** What the watchdog reads and writes. */
   readonly watch: Watch

@@ -24,7 +24,7 @@ export interface Webhooks {
   stop(): Promise<void>
 }
 
-/** What posts notices to webhooks, in a process that dispatches. */
+/** Posts notifications to webhooks, in a process that dispatches. */
 export async function createWebhooks({
   settings,
   storage,

@@ -149,7 +149,7 @@ function namingField({ settings }: ChannelDescription, refusal: Refusal): Refusa
   const { code, field, message } = refusal
   const isSetting = field !== null && (code === 'setting_invalid' || settings.some(({ name }) => name === field))
   if (!isSetting) return refusal
-  // Elsewhere than at the beginning, a name such as `secret` is a word of the sentence; `access_token` is none.
+  // A name such as `secret` may be a plain word of the sentence, except at its beginning. `access_token` is always the name.
   const words = settings.reduce((text, { name, label }) => {
     const named = name.includes('_') ? new RegExp(`\\b${name}\\b`, 'g') : new RegExp(`^${name}\\b`)
     return text.replace(named, label)

@@ -132,7 +132,7 @@ function presentWaiting(lane: LaneOverview, item: WaitingMessageView, estimate: 
   return { ...item, expiresAt, ...presentPlace(lane, item, estimate) }
 }
 
-/** Its turn by the pace of the lane says nothing of a message that waits for something else. */
+/** A message that waits for something of its own has no estimated time, because the pace of the lane does not decide it. */
 function presentPlace(
   { number, channel }: LaneOverview,
   { wait, behind, position }: Pick<WaitingPlace, 'wait' | 'behind' | 'position'>,

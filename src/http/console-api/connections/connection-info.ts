@@ -53,7 +53,10 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
   }
 }
 
-/** The lane's own wait, or those of its messages for their next try: the others would be found again at once. */
+/**
+ * Whether a person may end the wait: that of the lane itself, or that of its messages for their next try. Any other would begin
+ * again at once.
+ */
 function mayRetry(still: StandsStill, { why }: Awaited<ReturnType<typeof explainStandstill>>): boolean {
   return still.canBeEnded || why.code === ('retrying' satisfies ReasonCode)
 }

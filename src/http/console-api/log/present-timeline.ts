@@ -119,7 +119,7 @@ function refusedSentence({ entry, endedToken }: LogTimeline): string {
   const [first] = entry.errors
   const wrong = endedToken ? explainEndedToken(endedToken) : (first?.message ?? '')
   if (entry.summed) return `${summedText(entry.status, entry.summed)} ${wrong}`.trim()
-  // What was wrong is listed beside it, but for what became of the token.
+  // The errors are listed beside this sentence, except what became of the token.
   return `Not accepted, so there is no message. ${endedToken ? wrong : ''}`.trim()
 }
 

@@ -6,7 +6,7 @@ const SEND_PATH = '/chat/api/v1/public/message/send'
 const RECIPIENT = '447900000001'
 const PAUSE_MS = 20
 const AGAIN_AFTER_MS = 15
-// A call on a connection that broke unseen.
+// For a call on a connection that broke unnoticed.
 const ANSWER_WITHIN_MS = 10_000
 
 interface CallersPlan {
@@ -22,8 +22,8 @@ export interface Answered extends Acknowledged {
 }
 
 /**
- * One caller for each lane, as a careful one does it: each message under a key of its own, sent again under the same key
- * until it is answered, and the next one only after that.
+ * One careful caller for each lane. It sends each message under its own key, again under the same key until it is answered, and
+ * only then the next.
  */
 export class Callers {
   readonly #plan: CallersPlan

@@ -22,7 +22,7 @@ export interface LedgerInput {
 export interface LedgerResult {
   readonly acknowledged: number
   readonly delivered: number
-  /** Answered with 200, and neither delivered nor owned up to as unconfirmed. */
+  /** Answered with 200, and neither delivered nor reported as unconfirmed. */
   readonly lost: number
   /** Deliveries beyond the first. */
   readonly doubled: number
@@ -30,7 +30,7 @@ export interface LedgerResult {
   readonly outOfOrder: number
   /** Not delivered, and named as such by the service. */
   readonly unconfirmed: number
-  /** Delivered without that any caller had asked for it. */
+  /** Delivered although no caller sent it. */
   readonly unasked: number
   /** Some of those that are lost, doubled or out of order. */
   readonly examples: readonly string[]
@@ -38,7 +38,7 @@ export interface LedgerResult {
 
 const SHOWN = 5
 
-/** Holds what callers were promised against what arrived. Pure. */
+/** Compares what callers were promised with what arrived. Pure. */
 export function checkLedger({ acknowledged, arrivals, unconfirmedIds }: LedgerInput): LedgerResult {
   const asked = new Map(acknowledged.map((one) => [nameOf(one), one]))
   const seen = new Set<string>()

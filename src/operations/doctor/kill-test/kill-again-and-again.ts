@@ -26,7 +26,7 @@ interface KillRun extends Pick<Examination, 'signal' | 'onProgress'> {
   readonly rounds: number
 }
 
-/** What the test came to. */
+/** The figures of the test. */
 export interface KillFigures {
   readonly ledger: LedgerResult
   readonly kills: number
