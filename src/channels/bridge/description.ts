@@ -51,7 +51,7 @@ export const BRIDGE_DESCRIPTION: ChannelDescription = {
     {
       name: 'evidence_wait',
       label: 'Wait for evidence',
-      help: 'How long the adapter is asked about a message with an unknown result, while others to the same recipient wait.',
+      help: 'How long the adapter is asked about a message with an unknown result. The number waits meanwhile.',
       kind: 'duration',
       isRequired: false,
       unset: formatDuration(EVIDENCE_WAIT.unset),
