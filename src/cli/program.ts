@@ -5,6 +5,7 @@ import { addAccountCommands } from './commands/account-commands.ts'
 import { addAdapterCommands } from './commands/adapter-commands.ts'
 import { addAttentionCommand } from './commands/attention-command.ts'
 import { addBackupCommand } from './commands/backup-command.ts'
+import { addBlockCommands } from './commands/block-commands.ts'
 import { addChannelCommands } from './commands/channel-commands.ts'
 import { addConfigCommand } from './commands/config-command.ts'
 import { addConnectionCommands } from './commands/connection-commands.ts'
@@ -13,7 +14,7 @@ import { addDoctorCommand } from './commands/doctor-command.ts'
 import { addHoldCommand } from './commands/hold-command.ts'
 import { addLogCommands } from './commands/log-commands.ts'
 import { addMessageCommands } from './commands/message-commands.ts'
-import { addRecipientCommands } from './commands/recipient-commands.ts'
+import { addRecipientDataCommands } from './commands/recipient-data-commands.ts'
 import { addRestoreCommand } from './commands/restore-command.ts'
 import { addRetentionCommand } from './commands/retention-command.ts'
 import { addSandboxCommands } from './commands/sandbox-commands.ts'
@@ -73,3 +74,9 @@ export function createProgram(cli: Cli): NuncioCommand {
 const ABOUT = `Exit codes: 0 done, 1 refused or failed, 2 used wrongly.
 Commands work while the service runs on the same data, and take effect at once.
 With --json a command prints one object or one array; times are ISO 8601 in UTC.`
+
+function addRecipientCommands(program: NuncioCommand, cli: Cli): void {
+  const group = program.group('recipient', 'recipients: who asked to stop, and what is known of one number')
+  addBlockCommands(group, cli)
+  addRecipientDataCommands(group, cli)
+}

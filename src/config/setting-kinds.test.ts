@@ -1,7 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
 import { parseCidr } from './cidr.ts'
-import { baseUrl, dnsServerList, headerPairs, host, networkUrl, publicUrl, wholeNumber } from './setting-kinds.ts'
+import {
+  baseUrl,
+  dnsServerList,
+  headerPairs,
+  host,
+  networkUrl,
+  publicUrl,
+  whatsAppWebUrl,
+  whatsAppWebVersion,
+  wholeNumber,
+} from './setting-kinds.ts'
+
+const KEY = Buffer.alloc(32, 7)
+const TEXT = KEY.toString('base64url')
 
 describe('a CIDR range', () => {
   it.each([
@@ -133,4 +146,40 @@ describe('headers', () => {
       assert.ok('wrong' in parsed && !parsed.wrong.includes('secret'))
     },
   )
+})
+
+describe('the URL of WhatsApp Web', () => {
+  it('is that of WhatsApp, with its own certificates', () => {
+    const url = 'wss://web.whatsapp.com/ws/chat'
+
+    assert.deepEqual(whatsAppWebUrl.parse(url), { value: { url, rootKey: null } })
+  })
+
+  it.each(['127.0.0.1', '[::1]', 'localhost'])('may be that of a simulator on %s, with its key', (host) => {
+    const url = `ws://${host}:4000/ws/chat`
+
+    assert.deepEqual(whatsAppWebUrl.parse(`${url}#${TEXT}`), { value: { url, rootKey: KEY.toString('base64') } })
+  })
+
+  it.each([
+    `ws://192.0.2.1/ws/chat#${TEXT}`,
+    'ws://127.0.0.1/ws/chat',
+    'ws://127.0.0.1/ws/chat#short',
+    `wss://web.whatsapp.com/ws/chat#${TEXT}`,
+    'https://web.whatsapp.com/ws/chat',
+    'wss://anna:secret@web.whatsapp.com/ws/chat',
+    'web.whatsapp.com',
+  ])('is refused: %s', (text) => {
+    assert.ok('wrong' in whatsAppWebUrl.parse(text))
+  })
+})
+
+describe('the version of WhatsApp Web', () => {
+  it('is three numbers, as WhatsApp writes it', () => {
+    assert.deepEqual(whatsAppWebVersion.parse('2.3000.1043857760'), { value: '2.3000.1043857760' })
+  })
+
+  it.each(['2.3000.0', '2.2000.1', '1043857760', '2.3000.1.2', 'latest'])('is refused: %s', (text) => {
+    assert.ok('wrong' in whatsAppWebVersion.parse(text))
+  })
 })

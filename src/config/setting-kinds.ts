@@ -15,7 +15,7 @@ export interface SettingKind<T> {
 
 const BYTES_PER_MB = 1_048_576
 
-export function kind<T>(rule: string, read: (text: string) => T | null): SettingKind<T> {
+function kind<T>(rule: string, read: (text: string) => T | null): SettingKind<T> {
   return {
     rule,
     parse(text) {
@@ -117,7 +117,7 @@ export const networkUrl: SettingKind<string> = kind(
   },
 )
 
-export function isThisMachine(hostname: string): boolean {
+function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'))
 }
 
@@ -199,3 +199,36 @@ function list(
     },
   }
 }
+
+/** Where numbers log in as linked devices. */
+interface WhatsAppWebUrl {
+  readonly url: string
+  /** The root key of a simulator's certificates, in base64; null: WhatsApp's own. */
+  readonly rootKey: string | null
+}
+
+const ROOT_KEY_BYTES = 32
+
+/** Only a simulator on this machine may have a key of its own: its owner can read all that is sent. */
+export const whatsAppWebUrl: SettingKind<WhatsAppWebUrl> = kind(
+  'a wss:// URL, or the ws:// URL of a simulator on this machine (127.0.0.1, [::1] or localhost) with its key behind a #',
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : null
+    if (!url || url.username || url.password) return null
+    const key = Buffer.from(url.hash.slice(1), 'base64url')
+    url.hash = ''
+    if (url.protocol === 'wss:') return key.length === 0 ? { url: url.href, rootKey: null } : null
+    const isSimulator = url.protocol === 'ws:' && isThisMachine(url.hostname) && key.length === ROOT_KEY_BYTES
+    return isSimulator ? { url: url.href, rootKey: key.toString('base64') } : null
+  },
+)
+
+type WhatsAppWebVersion = `2.3000.${number}`
+
+export const whatsAppWebVersion = kind<WhatsAppWebVersion>(
+  'a version of WhatsApp Web such as 2.3000.1043857760',
+  (text) => {
+    const [, revision] = /^2\.3000\.([1-9]\d{0,11})$/.exec(text) ?? []
+    return revision === undefined ? null : `2.3000.${Number(revision)}`
+  },
+)

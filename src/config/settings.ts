@@ -21,10 +21,10 @@ import {
   roleList,
   secretText,
   trueOrFalse,
+  whatsAppWebUrl,
+  whatsAppWebVersion,
   wholeNumber,
 } from './setting-kinds.ts'
-import { whatsAppWebUrl } from './whatsapp-web-url.ts'
-import { whatsAppWebVersion } from './whatsapp-web-version.ts'
 
 const LARGEST_COUNT = 1_000_000_000
 

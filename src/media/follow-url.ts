@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs'
 import {
   type CheckedUrl,
   checkMediaUrl,
@@ -11,7 +12,6 @@ import { locateHost } from './locate-host.ts'
 import { behindRedirects, MediaProblem } from './media-problem.ts'
 import { checkStatus } from './media-status.ts'
 import { type OpenResponse, openResponse, type RequestRules } from './open-response.ts'
-import { openSample } from './open-sample.ts'
 import type { ResolveName } from './resolve-name.ts'
 
 export interface FollowRules extends RequestRules {
@@ -111,4 +111,20 @@ function checkRequested(url: string, rules: FollowRules): CheckedUrl {
 
 function refusedRedirect(from: CheckedUrl, where: string): MediaProblem {
   return new MediaProblem('media_blocked', `${from.host} redirects ${where}`)
+}
+
+/** One of our own sample files, as if its host had answered. Nothing is connected to. */
+function openSample(path: string): OpenResponse {
+  const body = createReadStream(path)
+  // It may fail before the caller listens, and an unhandled error would end the process.
+  body.on('error', () => {})
+  return {
+    host: 'Nuncio',
+    status: 200,
+    header: () => null,
+    body,
+    connection: { hold: () => {}, release: () => {}, receivedBytes: 0 },
+    explain: () => new MediaProblem('media_connect', 'The sample file is missing in this installation of Nuncio.'),
+    close: () => void body.destroy(),
+  }
 }

@@ -7,7 +7,7 @@ import { answering } from '../../test/support/media-world/test-host.ts'
 import { SAMPLES } from '../contract/samples.ts'
 import { checkMediaUrl } from '../core/media-address/check-url.ts'
 import type { MediaType } from '../core/message/message.ts'
-import { sampleFiles } from '../server/wiring/sample-files.ts'
+import { sampleFiles } from '../server/wiring/operator-ranges.ts'
 
 const PUBLIC_URL = 'http://127.0.0.1:8090'
 const FOLDER = join(import.meta.dirname, '../../docs/samples')

@@ -1,9 +1,10 @@
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core'
 import { Download } from 'lucide-react'
 import { Suspense } from 'react'
+import type { LogCounts } from '../../../src/contract/console/log.ts'
 import type { Totals } from '../../../src/contract/console/overview.ts'
 import { addressOf } from '../../api/call.ts'
-import { useApiMutation } from '../../api/queries.ts'
+import { useApiMutation, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -19,6 +20,7 @@ import { FilterChips } from './filter-chips.tsx'
 import { LogFilters } from './log-filters.tsx'
 import { STATE_LABELS, sumText } from './log-labels.ts'
 import {
+  countedFilter,
   isFiltered,
   type LogSearch,
   logSearch,
@@ -34,7 +36,7 @@ import {
 import { LogTable } from './log-table.tsx'
 import classes from './logs.module.css'
 import { SavedViews } from './saved-views.tsx'
-import { useLogCounts } from './use-log-counts.ts'
+import { useLogFilter } from './use-log-filter.ts'
 import { useLogRows } from './use-log-rows.ts'
 
 // It comes a little later than the list.
@@ -226,4 +228,22 @@ function Nothing({ search, onClear, onAll, onLonger }: NothingProps) {
       }
     />
   )
+}
+
+const COUNTED_EVERY_MS = 10_000
+
+/** How many entries match, by result and over time. Null: it is unknown, or too many to count. */
+function useLogCounts(search: LogSearch): LogCounts | null {
+  const { id: account } = useAccount()
+  const counted = countedFilter(search)
+  const filter = useLogFilter(counted)
+  const hasBegin = rangeOf(counted) !== 'all' && filter.since !== undefined
+  const given = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+  const asked = useApiQuery(
+    'countLog',
+    { params: { account }, query: { ...given, offset: -new Date().getTimezoneOffset() } },
+    // With the rows, so that both say the same. A search in texts reads whole bodies: too much for every change.
+    { enabled: hasBegin, keepsPrevious: true, everyMs: COUNTED_EVERY_MS, isLive: counted.text === undefined },
+  )
+  return hasBegin ? (asked.data?.counts ?? null) : null
 }

@@ -8,9 +8,8 @@ import { isoTime, plainTime, relativeTime } from '../../format/instants.ts'
 import type { AdministrationSession } from '../../server/wiring/open-administration.ts'
 import { ACTOR, type Cli } from '../cli.ts'
 import type { CommonOptions, NuncioCommand } from '../nuncio-command.ts'
-import { parseName } from '../parse/argument.ts'
+import { parseEmail, parseName, parseRole } from '../parse/argument.ts'
 import { findAccount } from '../parse/find-account.ts'
-import { parseEmail, parseRole } from '../parse/person.ts'
 
 interface AddOptions extends CommonOptions {
   readonly role: string

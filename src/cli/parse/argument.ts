@@ -1,6 +1,8 @@
 import { parseCidr } from '../../config/cidr.ts'
+import { findEmailFault } from '../../contract/console/form-rules.ts'
 import { checkNumber } from '../../contract/field-rules.ts'
 import { MESSAGE_STATES, type MessageState } from '../../core/message/message.ts'
+import type { Role } from '../../core/people/role.ts'
 import { readOneLine } from '../../core/read-one-line.ts'
 import { Refusal } from '../../core/refusals.ts'
 import { TOKEN_EVENT_NAMES, type TokenEvent } from '../../core/token/token.ts'
@@ -85,4 +87,19 @@ export function parseStatuses(text: string | undefined): StatusRange | null {
     )
   const first = Number(kind) * 100
   return /^x/i.test(rest) ? { from: first, to: first + 99 } : { from: first + Number(rest), to: first + Number(rest) }
+}
+
+const ROLES: readonly Role[] = ['viewer', 'developer', 'owner']
+
+export function parseEmail(text: string): string {
+  const email = text.trim()
+  const fault = findEmailFault(email)
+  if (fault !== null) throw new Refusal('argument_invalid', `“${text}”: ${fault}`)
+  return email
+}
+
+export function parseRole(text: string): Role {
+  const role = ROLES.find((known) => known === text)
+  if (!role) throw new Refusal('argument_invalid', `“${text}” is no role. Roles are: ${ROLES.join(', ')}.`)
+  return role
 }

@@ -1,11 +1,15 @@
 import { z } from 'zod'
-import { connectionName } from './connection-name.ts'
+import { CONNECTION_NAME } from './form-rules.ts'
 import { lanePage, waitingPlace } from './lane-page.ts'
 import { laneSettings } from './lane-settings.ts'
+import { oneLine } from './one-line-text.ts'
 import { phoneView } from './phone.ts'
 import { consoleRoute } from './route.ts'
 import { inAccount, instant, ofAccount, page } from './shapes.ts'
 import { maskedNumber, maskedText, notForViewers, plain } from './viewer-text.ts'
+
+/** Empty: none. */
+const connectionName = oneLine(CONNECTION_NAME)
 
 /** Counted exactly up to a limit. `isMore`: there are more than `count`. */
 const boundedCount = z.object({ count: z.int(), isMore: z.boolean() })

@@ -32,7 +32,7 @@ import { networkParts } from './network-parts.ts'
 import { openEngine } from './open-engine.ts'
 import { rangesOfWebhooks } from './operator-ranges.ts'
 import { createRecipientData, type RecipientData } from './recipient-data.ts'
-import { createRecipientEntries } from './recipient-entries.ts'
+import { createRecipientEntries } from './recipient-hash.ts'
 import { sandboxMediaFolder } from './sandbox-media.ts'
 
 /** One delivery of the sandbox. */

@@ -1,7 +1,9 @@
+import { join } from 'node:path'
+import { assetPath } from '../../assets/asset-path.ts'
 import type { Settings } from '../../config/read-settings.ts'
+import { SAMPLES, SAMPLES_PATH } from '../../contract/samples.ts'
 import type { OperatorRanges } from '../../core/media-address/check-url.ts'
 import { type AddressRange, parseAddressRange } from '../../core/media-address/ip-address.ts'
-import { sampleFiles } from './sample-files.ts'
 
 /** The setting has refused texts that are no range already. */
 export function parseCidrs(texts: readonly string[]): readonly AddressRange[] {
@@ -19,4 +21,19 @@ export function rangesOfMedia(settings: Settings): OperatorRanges {
 
 export function rangesOfWebhooks({ webhookAllowedPrivate, outboundDeniedCidrs }: Settings): OperatorRanges {
   return { allowed: parseCidrs(webhookAllowedPrivate), refused: parseCidrs(outboundDeniedCidrs) }
+}
+
+/**
+ * Files to try each type of message with, for a person who has none on a public server: address and path. They are among the
+ * documents that the service serves.
+ */
+export function sampleFiles({ publicUrl }: Pick<Settings, 'publicUrl'>): ReadonlyMap<string, string> {
+  const places = [publicUrl, publicUrl.replace('//127.0.0.1', '//localhost')]
+  return new Map(
+    places.flatMap((place) =>
+      Object.values(SAMPLES).map(
+        (name) => [`${place}${SAMPLES_PATH}/${name}`, assetPath(join('site/dist/samples', name))] as const,
+      ),
+    ),
+  )
 }

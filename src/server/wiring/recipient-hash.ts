@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { AccountId } from '../../core/ids.ts'
-import type { HashRecipient } from '../../core/ports/recipients.ts'
+import { type BlockLists, type HashRecipient, hashedEntry, type RecipientEntries } from '../../core/ports/recipients.ts'
 import type { SecretPlace, Secrets } from '../../core/ports/secrets.ts'
 
 /** As long as the hash itself: a longer key adds nothing, a shorter one could be guessed sooner. */
@@ -23,10 +23,34 @@ export function createRecipientHash(secrets: () => Secrets): HashRecipient {
 }
 
 /** A new key for the list of an account, sealed. */
-export function drawHashKey(secrets: Secrets, accountId: AccountId): string {
+function drawHashKey(secrets: Secrets, accountId: AccountId): string {
   return secrets.seal(randomBytes(KEY_BYTES).toString('base64url'), placeOf(accountId))
 }
 
 function placeOf(accountId: AccountId): SecretPlace {
   return { purpose: 'block-list', accountId, owner: accountId, name: 'hash_key' }
+}
+
+interface RecipientEntriesParts {
+  readonly lists: Pick<BlockLists, 'readHashKey' | 'addHashKey'>
+  /** Called only where a person was erased, or is to be. */
+  readonly openSecrets: () => Promise<Secrets>
+}
+
+export function createRecipientEntries({ lists, openSecrets }: RecipientEntriesParts): RecipientEntries {
+  const hashed = async (accountId: AccountId, sealedKey: string, number: string) => {
+    const secrets = await openSecrets()
+    return hashedEntry(createRecipientHash(() => secrets)(accountId, sealedKey, number))
+  }
+  return {
+    async entriesOf(accountId, number) {
+      const key = await lists.readHashKey(accountId)
+      return key === null ? [number] : [number, await hashed(accountId, key, number)]
+    },
+    async hashedEntryOf(accountId, number) {
+      const found = await lists.readHashKey(accountId)
+      const key = found ?? (await lists.addHashKey(accountId, drawHashKey(await openSecrets(), accountId)))
+      return hashed(accountId, key, number)
+    },
+  }
 }

@@ -1,14 +1,16 @@
 import type { ConnectionView } from '../../../contract/console/connections.ts'
+import type { PhoneView } from '../../../contract/console/phone.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import type { ChannelDescription } from '../../../core/ports/channel-description.ts'
 import type { StoredConnection } from '../../../core/ports/connection-service.ts'
+import type { DeviceSessionView } from '../../../core/ports/console/device-sessions.ts'
 import type { LaneOverview, OfConnection, StandsStill } from '../../../core/ports/console/lanes.ts'
 import type { ReasonCode } from '../../../core/reasons.ts'
+import { explainSession } from '../../../core/sentences/explain-session.ts'
 import { explainStandstill } from '../../../core/sentences/explain-standstill.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest } from '../request-context.ts'
 import { presentConnection, presentWait } from './present-connection.ts'
-import { presentPhone } from './present-phone.ts'
 
 export function own(params: { readonly id: string }, { accountId }: AccountRequest): OfConnection {
   return { accountId, id: params.id as ConnectionId }
@@ -64,4 +66,24 @@ function mayRetry(still: StandsStill, { why }: Awaited<ReturnType<typeof explain
 /** Undefined: this version does not know it. */
 export function findChannel(channels: readonly ChannelDescription[], wanted: string): ChannelDescription | undefined {
   return channels.find(({ name }) => name === wanted)
+}
+
+// Sessions with these statuses try nothing, or not soon, until a person asks for it.
+const USED_HERE = ['taken-elsewhere', 'banned', 'client-refused', 'unreadable', 'not-installed']
+
+/** The phone that a connection is linked to. */
+function presentPhone(number: string, view: DeviceSessionView | null): PhoneView {
+  const status = view?.status ?? 'unlinked'
+  const { sentence, nextStep } = explainSession(number, view)
+  const isLinked = view?.isLinked ?? false
+  const login = view?.lastLogin ?? null
+  return {
+    status,
+    sentence,
+    nextStep,
+    since: view?.since ?? null,
+    isLinked,
+    canUseHere: isLinked && USED_HERE.includes(status),
+    lastLogin: login && { ...login },
+  }
 }
