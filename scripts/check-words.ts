@@ -52,22 +52,13 @@ const BANNED = new Map(Object.entries(TERMS).flatMap(([word, term]) => formsOf(w
 // Folders that still have some, with the highest number allowed. A number may only shrink. A folder without any has no entry
 // here.
 const LEFT: Readonly<Record<string, number>> = {
-  console: 1,
-  scripts: 1,
-  'src/config': 1,
-  'src/core': 6,
-  'src/executable': 2,
+  'src/core': 2,
   'src/operations': 1,
-  'src/server': 2,
-  'src/storage/postgres': 70,
-  'src/storage/queries': 11,
-  'src/storage/sqlite': 8,
-  test: 6,
-  'test/browser': 1,
-  'test/conformance': 11,
-  'test/deploy': 3,
-  'test/journeys': 36,
-  'test/packages': 2,
+  'src/storage/postgres': 3,
+  'src/storage/queries': 1,
+  test: 1,
+  'test/conformance': 4,
+  'test/journeys': 32,
   'test/simulation': 1,
   'test/support': 4,
 }
@@ -80,7 +71,7 @@ const ALLOWED: readonly { readonly file: RegExp; readonly text: RegExp }[] = [
   // This means people, in the sentence about an unconfirmed message.
   { file: /./, text: /nobody knows/gi },
   // A keyword of CSS.
-  { file: /^console/, text: /align="stretch"/g },
+  { file: /^console/, text: /align="stretch"|align-items: stretch/g },
   // PostgreSQL's own names.
   { file: /./, text: /primary_slot_name|replication[ _]slots?/g },
   // Mermaid's own name.

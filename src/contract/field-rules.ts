@@ -3,6 +3,7 @@ import { codePointOf, hasVisible, INVISIBLE } from '../format/one-line.ts'
 // The rules for fields of a request. Their messages go to the caller: they say what is wrong and how to fix it.
 
 export const NUMBER_PATTERN = '^[1-9][0-9]{6,14}$'
+/** Characters are code points, bytes those of UTF-8. */
 export const TEXT_MAX_CHARACTERS = 4096
 export const CAPTION_MAX_CHARACTERS = 1024
 export const NAME_MAX_BYTES = 255
@@ -23,6 +24,7 @@ export type FieldErrorCode =
   | 'name_malformed'
   | 'url_malformed'
 
+/** A fault of a field. Each check below returns null if there is none. */
 export interface Finding {
   readonly code: FieldErrorCode
   readonly message: string
@@ -44,6 +46,7 @@ const WEB_ADDRESS = /^https?:\/\//i
 const CONTROLS = CONTROL.source.slice(1, -1)
 const UNFIT = UNFIT_FOR_NAME.source.slice(1, -1)
 const WORDS = `[^${CONTROLS}]*[^${INVISIBLE}][^${CONTROLS}]*`
+/** What a JSON Schema can say of these rules. The checks below say more. */
 export const TEXT_PATTERN = `^${WORDS}$`
 export const CAPTION_PATTERN = `^(?:${WORDS})?$`
 export const NAME_PATTERN = `^[^${UNFIT}]*[^.\\s${UNFIT}][^.${UNFIT}]*\\.[^.\\s${UNFIT}]+$`

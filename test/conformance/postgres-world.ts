@@ -176,7 +176,7 @@ export async function durabilityOf(session: Client): Promise<[string, string]> {
 }
 
 /** Resolves once a session waits for a lock. */
-export async function somebodyWaits(world: PostgresWorld): Promise<void> {
+export async function untilSessionWaits(world: PostgresWorld): Promise<void> {
   const session = await world.session()
   await waitUntil(
     'a session waits for a lock',

@@ -65,7 +65,7 @@ describe.each(PODS.filter(({ manifest }) => manifest.kind === 'StatefulSet'))(
   ({ manifest, pod }) => {
     const [service] = pod.containers
 
-    it('is asked at the paths and the port at which it tells its health', () => {
+    it('is asked at the paths and the port at which it answers about its health', () => {
       const [port] = service?.ports ?? []
 
       assert.equal(String(port?.containerPort), SETTINGS.port.default)

@@ -133,10 +133,10 @@ describe.skipIf(OBSTACLE !== null)(`the package for Debian${skipNote(OBSTACLE)}`
     const wrong = debian.run('nuncio', 'token', 'list')
     writeFileSync(join(debian.root, SETTINGS), before)
 
-    const mend = `chgrp nuncio ${SETTINGS} && chmod 640 ${SETTINGS}`
+    const repair = `chgrp nuncio ${SETTINGS} && chmod 640 ${SETTINGS}`
     assert.deepEqual(
       [closed.status, closed.stderr],
-      [1, `nuncio: The user nuncio cannot read ${SETTINGS}. Run: ${mend}\n`],
+      [1, `nuncio: The user nuncio cannot read ${SETTINGS}. Run: ${repair}\n`],
     )
     const line = before.split('\n').length
     assert.deepEqual(

@@ -6,6 +6,7 @@ import { BRIDGE } from './name.ts'
 
 /** The version of the protocol that this file implements. */
 export const VERSION = 1
+/** The limits of docs/channels/bridge-protocol.md. */
 export const MOST_ANSWER_BYTES = 64 * 1024
 export const MOST_ATTEMPT_BYTES = 512 * 1024
 export const MOST_RECEIPTS_BYTES = 256 * 1024
@@ -255,6 +256,7 @@ function isSenderList(given: unknown): given is readonly string[] {
   return given.every((sender) => typeof sender === 'string' && /^[0-9]{1,20}$/.test(sender))
 }
 
+/** A batch of receipts. `ignored` names the place of each that was not taken, and why. */
 export interface ReadReceipts {
   readonly receipts: readonly AdapterReceipt[]
   readonly ignored: readonly { readonly index: number; readonly reason: 'malformed' | 'kind_unknown' | 'not_ours' }[]

@@ -24,6 +24,7 @@ export interface BridgeSettings {
 /** The stored names of the secrets; each is its own place under the connection (core/ports/secrets.ts). */
 export const SECRET_KEYS = ['secret', 'oldSecret'] as const
 
+/** Milliseconds, as `EVIDENCE_WAIT`. */
 export const SEND_TIMEOUT = { unset: 30_000, least: 5_000, most: 120_000 }
 export const EVIDENCE_WAIT = { unset: 60_000, least: 0, most: 600_000 }
 const MOST_PATH = 200

@@ -48,6 +48,7 @@ export function failureWords(command: SandboxCommand): string {
   return `a test number: ${happens}`
 }
 
+/** Null: an ordinary number, to which everything is delivered. */
 export function commandOf(recipient: string): SandboxCommand | null {
   return Object.hasOwn(SANDBOX_COMMANDS, recipient)
     ? SANDBOX_COMMANDS[recipient as keyof typeof SANDBOX_COMMANDS].command

@@ -12,6 +12,7 @@ export interface WhatsAppWebSettings {
   readonly presence: boolean
 }
 
+/** The setting `new_recipients_per_day`. */
 export const NEW_RECIPIENTS = { unset: 30, most: 1_000, off: 'off' } as const
 
 type Read = (name: string, text: string) => unknown

@@ -1,5 +1,6 @@
 import type { ConnectionId, Instant } from '../ids.ts'
 
+/** What a channel stored of one of its connections. */
 export interface MemoryEntry {
   /**
    * Grows with every entry. Entries of a channel and kind are committed in this order, also by several workers, so a reader

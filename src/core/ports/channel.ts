@@ -41,6 +41,7 @@ export interface Handover {
  */
 type FailureClass = 'permanent' | 'transient' | 'connection' | 'recipient'
 
+/** Why an attempt or its preparation failed. */
 export interface Failure {
   readonly class: FailureClass
   readonly code: ReasonCode
@@ -183,6 +184,7 @@ export interface ChannelSessions {
   close(lane: HeldLane, how: { readonly remove: boolean; readonly signal: AbortSignal }): Promise<void>
 }
 
+/** A network that messages can be sent over: one object per process, for all its connections. */
 export interface Channel {
   readonly name: string
   /** The most that a connection can do, whatever its settings. */

@@ -29,6 +29,7 @@ export interface TriedDelivery
   readonly checked: CheckedTry
 }
 
+/** A webhook that was disabled by itself. `gone`: its receiver answered 410. */
 export interface DisabledWebhook {
   readonly accountId: AccountId
   readonly webhookId: string

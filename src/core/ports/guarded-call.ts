@@ -12,6 +12,7 @@ interface StreamBody {
   readonly sizeBytes: number
 }
 
+/** One HTTP request to a system that is not ours. */
 export interface CallWanted {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly url: string

@@ -28,6 +28,7 @@ export interface Candidate {
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null
 }
 
+/** What became of a request to send. */
 export type AcceptResult =
   | {
       readonly kind: 'accepted'
@@ -53,6 +54,7 @@ export type AcceptResult =
   /** Storage could not commit. `commit_unknown` when it may have committed after all. */
   | { readonly kind: 'unavailable'; readonly code: 'not_accepted' | 'commit_unknown' }
 
+/** A request that was refused after its token was recognised, for the log of its account. */
 export interface RefusedRequest {
   readonly facts: RequestFacts
   readonly accountId: AccountId

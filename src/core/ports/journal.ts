@@ -205,6 +205,7 @@ export type JournalEvent =
   | { readonly event: 'storage.unavailable'; readonly error: unknown }
   | { readonly event: 'fault'; readonly where: string; readonly error: unknown }
 
+/** Logs and counts what happens. Never throws because of an event. */
 export interface Journal {
   record(event: JournalEvent): void
 }

@@ -24,6 +24,7 @@ export interface FailureStreak {
   readonly messages: number
 }
 
+/** What a worker that takes over a lane must know of it. Null: no failures in a row; the lane does not wait. */
 export interface LaneMemory {
   readonly failureStreak: FailureStreak | null
   readonly wait: LaneWait | null

@@ -31,6 +31,7 @@ export interface FullHost {
   readonly host: string
 }
 
+/** How many files to fetch are wanted, and which not. */
 export interface DueRequest {
   readonly now: Instant
   /** Fetches that this worker is busy with. They are left out. */
@@ -45,6 +46,7 @@ export interface DueRequest {
   readonly quotaBytes: number
 }
 
+/** One round of files to fetch. */
 export interface DueMedia {
   /** Account by account. */
   readonly media: readonly MediaToFetch[]
@@ -52,6 +54,7 @@ export interface DueMedia {
   readonly scannedThrough: AccountId | null
 }
 
+/** The files of messages at the heads of lanes. */
 export interface HeadsMedia {
   /** Not in the spool yet, also when another worker fetches it. */
   readonly missing: readonly MediaToFetch[]
@@ -65,6 +68,7 @@ export interface SpooledFile {
   readonly path: string
 }
 
+/** The files of final messages among those that were scanned. */
 export interface Releasable {
   readonly files: readonly SpooledFile[]
   /** Where to go on; null at the end of the spool. */

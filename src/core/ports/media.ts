@@ -16,6 +16,7 @@ export const MEDIA_FAILURES = [
 ] as const
 export type MediaFailureCode = (typeof MEDIA_FAILURES)[number]
 
+/** Why a file was not fetched. */
 export interface MediaFailure {
   readonly kind: 'failed'
   readonly code: MediaFailureCode
@@ -27,6 +28,7 @@ export interface MediaFailure {
   readonly retryAfterMs: number | null
 }
 
+/** A file that lies in the spool now. */
 export interface FetchedMedia {
   readonly kind: 'fetched'
   readonly file: MediaFile
@@ -34,6 +36,7 @@ export interface FetchedMedia {
   readonly tookMs: number
 }
 
+/** The file that a message asks for. `type` decides which contents and what size are allowed. */
 export interface MediaWanted {
   readonly url: string
   readonly type: MediaType
@@ -49,6 +52,7 @@ export interface KnownFiles {
   readonly wanted: ReadonlySet<string>
 }
 
+/** What a sweep of the spool found. */
 export interface Swept {
   readonly removed: number
   /** Those of `wanted` that are not there. */

@@ -51,6 +51,7 @@ export interface BlockLists {
 /** Makes the hash of a number, with a key that lies sealed in the list of its account. */
 export type HashRecipient = (accountId: AccountId, sealedKey: string, recipient: string) => string
 
+/** The entry of an erased recipient in a block list. */
 export function hashedEntry(hash: string): string {
   return `${HASH_MARK}${hash}`
 }

@@ -7,8 +7,10 @@ export type RemovedKind = (typeof REMOVED_KINDS)[number]
 export type Removed = Readonly<Partial<Record<RemovedKind, number>>>
 
 const WALKS = ['message.body', 'request.body', 'message', 'request'] as const
+/** What a walk removes: bodies (`message.body`, `request.body`), or whole rows. */
 export type WalkOf = (typeof WALKS)[number]
 
+/** One kind of deletion. `before`: only what is older; null: nothing of this account. */
 export type RetentionTask =
   /** Continues after the last walk of this kind, in the order of acceptance. `accountId` null: all accounts. */
   | { readonly do: 'walk'; readonly what: WalkOf; readonly accountId: AccountId | null; readonly before: Instant }
@@ -27,6 +29,7 @@ export type RetentionTask =
     }
   | { readonly do: 'trim'; readonly table: 'waits' | 'audit' | 'tallies'; readonly before: Instant }
 
+/** What one transaction of a task did. */
 export interface RetentionStep {
   readonly removed: Removed
   /** True when the task is finished. */

@@ -11,7 +11,7 @@ export const UNANSWERED = 'unanswered'
 /** How a request ended. */
 export type SessionRequestEnd =
   | 'done'
-  /** The session is removed here, but the network could not be told: the phone still lists the device. */
+  /** The session is removed here, but the unlinking did not reach the network: the phone still lists the device. */
   | 'done-here-only'
   /** The device is linked, but the network has not let it log in yet. It is tried again by itself. */
   | 'login-pending'
@@ -38,6 +38,7 @@ interface ShownCode {
   readonly until: Instant
 }
 
+/** How far a request of a person to a session has come. */
 export interface SessionRequestProgress {
   readonly state: 'waiting' | 'connecting' | 'showing' | 'confirmed' | 'logging-in' | 'ended'
   /** Only while `showing`. */

@@ -5,7 +5,7 @@ import type { SessionLogin, SessionRequest, StoredSessionStatus, WrittenRequest 
 export interface SessionKey {
   readonly kind: string
   readonly id: string
-  /** The recipient with whom the entry is erased; null when it is about none. */
+  /** The entry is erased together with this recipient; null when it is about none. */
   readonly recipient: string | null
   /** Null removes the entry. */
   readonly value: Uint8Array | null
@@ -19,6 +19,7 @@ export interface SessionRight {
   readonly holds: number
 }
 
+/** What is written in one transaction. Everything left out stays. */
 export interface SessionChange {
   /** The whole new credentials. Left out: they stay. */
   readonly credentials?: Uint8Array

@@ -51,11 +51,13 @@ export interface WatchedToken extends EndingToken {
   readonly hasSuccessor: boolean
 }
 
+/** The last time that a token was used after its end. */
 export interface ExpiredUse {
   readonly tokenId: TokenId
   readonly lastAt: Instant
 }
 
+/** The unresolved messages of an account. */
 export interface Unconfirmed {
   readonly accountId: AccountId
   readonly count: number
@@ -134,6 +136,7 @@ export interface FullLane {
  */
 export type Throttle = (tookMs: number) => Promise<boolean>
 
+/** What concerns all accounts. `hold` null: lanes are not held. */
 export interface InstallationFacts {
   readonly hold: { readonly since: Instant; readonly reason: string } | null
   /** When the last heartbeat of any worker that dispatches runs out; null when there is none. */

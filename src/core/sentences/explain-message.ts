@@ -239,7 +239,7 @@ function ofRepeated({ message: { state }, resendOf }: MessageTimeline): Partial<
   return { ...more, cause, nextStep: `${NO_ACTION} The recipient has it twice.` }
 }
 
-/** It is still sent: all its attempts were refused, and only a person can tell which of the two is wrong. */
+/** It is still sent: all its attempts were refused, and only a person can decide which of the two is wrong. */
 function reportedAfterRefusal(view: MessageTimeline): Partial<Lines> {
   const report = contraryArrival(view)
   if (report === null || mayHaveLeft(view.timeline)) return {}

@@ -3,7 +3,7 @@ import type { Finding } from './alarm.ts'
 
 const MB = 1_048_576
 const GB = 1_024 * MB
-/** A tenth of a very large disk is still a lot, so the share is taken of at most this much. */
+/** A tenth of a very large disk is still large, so the share is taken of at most this much. */
 const COUNTED_AT_MOST_BYTES = 200 * GB
 const LEAST_FREE_BYTES = GB
 const CRITICAL_FREE_BYTES = 200 * MB

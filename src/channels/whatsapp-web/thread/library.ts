@@ -84,6 +84,7 @@ interface WebSocket {
   terminate(): void
 }
 
+/** The part of Baileys' socket that is used. */
 export interface LibrarySocket {
   readonly ev: {
     on(event: 'creds.update', listener: (changes: object) => void): void
@@ -177,6 +178,7 @@ export interface Library {
   }
 }
 
+/** Rejects where Baileys is not installed in `folder`. */
 export async function loadLibrary(folder: string): Promise<Library> {
   return (await import(pathToFileURL(join(folder, 'node_modules/baileys/lib/index.js')).href)) as Library
 }

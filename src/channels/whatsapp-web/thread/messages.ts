@@ -97,12 +97,14 @@ export interface Shown {
   readonly typesTo: string | null
 }
 
+/** What WhatsApp said of a number. `jid`: how it addresses the person. */
 export type Found =
   | { readonly kind: 'found'; readonly jid: string }
   | { readonly kind: 'not-on-whatsapp' }
   /** A query was not answered, or not as it should be. */
   | { readonly kind: 'unanswered' }
 
+/** What became of a message that was handed to the socket. */
 export type RelayEnd =
   /** `error`: the code with which WhatsApp refused it. */
   | { readonly kind: 'acked'; readonly error: string | null }

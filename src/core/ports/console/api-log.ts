@@ -52,6 +52,7 @@ export const NO_FILTER: LogFilter = {
   isMasked: false,
 }
 
+/** A row of the log: a request, a message that a person made, or a sum of similar refused requests. */
 export interface LogEntryView
   extends Omit<RequestView, 'account' | 'token' | 'requestId' | 'outcome' | 'status' | 'code'> {
   /** The id of the message where it made one, else that of the request. A sum has one of its own. */

@@ -69,6 +69,7 @@ interface LaneList {
   readonly counts: Readonly<Record<LaneGroup, number>>
 }
 
+/** The message that has an open attempt, begun at `since`. `evidenceUntil` null: the call may still be running. */
 export interface OpenMessageView {
   readonly id: MessageId
   readonly to: string
@@ -104,6 +105,7 @@ interface OwnWait {
   readonly until: Instant | null
 }
 
+/** What is in a lane. `open` null: nothing is being sent. */
 export interface LanePage {
   readonly open: OpenMessageView | null
   /** Those that wait for something of their own, each with the later ones to its recipient behind it. */

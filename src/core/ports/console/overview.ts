@@ -76,6 +76,7 @@ export interface FirstSteps {
   readonly byFirstStart: { readonly connection: boolean; readonly token: boolean }
 }
 
+/** The overview page. `lanes` are the worst of those with waiting messages, `furtherLanes` the number of all others. */
 export interface OverviewView {
   readonly now: Instant
   readonly range: OverviewRange
@@ -98,6 +99,7 @@ export interface OverviewView {
   readonly firstSteps: FirstSteps | null
 }
 
+/** What an account keeps now. Null times: nothing was counted, or nothing is kept. */
 export interface RetentionView {
   readonly now: Instant
   readonly messages: number

@@ -159,6 +159,7 @@ export interface Passkey {
 
 export type NewPasskey = Omit<Passkey, 'id'> & { readonly name: string }
 
+/** The second factors of a person. */
 export interface FactorsView {
   /** Null when it was never set up, or only begun. */
   readonly totpSince: Instant | null

@@ -6,7 +6,7 @@ import {
   addSenderApart,
   newPostgresWorld,
   type PostgresWorld,
-  somebodyWaits,
+  untilSessionWaits,
 } from '../../../../test/conformance/postgres-world.ts'
 import {
   accept,
@@ -169,7 +169,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const deleter = await hold(world, 'update token set deleted_at = 1 where id = $1', [sender.tokenId])
 
     const result = world.intake.accept(candidate(world, sender))
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     await deleter.query('commit')
 
     assert.deepEqual(await result, { kind: 'refused', code: 'unauthorized' })
@@ -182,7 +182,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const remover = await hold(world, `update connection set state = 'removed' where id = $1`, [sender.connectionId])
 
     const result = world.intake.accept(candidate(world, sender))
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     await remover.query('commit')
 
     assert.deepEqual(await result, { kind: 'refused', code: 'connection_not_found' })
@@ -195,7 +195,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const holder = await hold(world, LANE_LOCK, [sender.accountId, sender.number])
 
     const result = world.intake.accept(candidate(world, sender))
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     await world.administration.deleteToken(sender.tokenId, null, 'test')
     await holder.query('rollback')
 
@@ -211,7 +211,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const deleter = await hold(world, 'update token set deleted_at = 1 where id = $1', [sender.tokenId])
 
     const accepted = naive.query(NAIVE_ACCEPT, [sender.tokenId, sender.accountId, sender.connectionId])
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     await deleter.query('commit')
 
     assert.equal((await accepted).rowCount, 1)
@@ -227,7 +227,7 @@ describe('a right that is taken away on PostgreSQL while an acceptance waits for
     const deletion = world.administration.deleteToken(sender.tokenId, null, 'test').then(() => {
       isDeleted = true
     })
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     const before = isDeleted
     await accepting.query('commit')
     await deletion

@@ -61,7 +61,7 @@ async function emptyWorld(): Promise<{ world: PostgresWorld; sender: Sender }> {
 /** How much is touched by batches where there is nothing, and by as many where there are many rows, on a session that began without any. */
 async function compareTouched(world: PostgresWorld, sender: Sender): Promise<{ few: number; many: number }> {
   const accepting = { world, sender, ...openIntake(world) }
-  // Stores nothing, so that also what looks keys up is planned where there are none.
+  // Stores nothing, so that the query for keys is planned where there are none.
   const refused = await accepting.intake.accept(candidate(world, { ...sender, number: '1' }, { key: 'refused' }))
   assert.equal(refused.kind, 'refused')
   await acceptBatches(accepting, 'warm')

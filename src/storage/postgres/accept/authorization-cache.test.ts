@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'vitest'
 import { HandClock } from '../../../../test/conformance/hand-clock.ts'
-import { newPostgresWorld, somebodyWaits } from '../../../../test/conformance/postgres-world.ts'
+import { newPostgresWorld, untilSessionWaits } from '../../../../test/conformance/postgres-world.ts'
 import { accept, addConnection, addSender, candidate, type Sender } from '../../../../test/conformance/storage-world.ts'
 import type { ConnectionId } from '../../../core/ids.ts'
 import { AuthorizationCache } from './authorization-cache.ts'
@@ -94,7 +94,7 @@ describe('a right that is taken away on PostgreSQL after it was known', () => {
     await session.query('begin')
     await change(meanwhile)
     const waiting = world.intake.accept(candidate(world, meanwhile))
-    await somebodyWaits(world)
+    await untilSessionWaits(world)
     await session.query('commit')
 
     assert.deepEqual([after, await waiting], [expected, expected])

@@ -22,7 +22,7 @@ export interface Known {
 }
 
 /**
- * What the database has authorized already, so that it need not look it up again for each batch; that saves a sixth of accepting.
+ * What the database has authorized already, so that it need not query that again for each batch; that saves a sixth of accepting.
  * Never trusted by itself: every commit that changes a right also changes the version in `rights`, and the database compares it (G7).
  *
  * Only authorized tokens and targets are cached. Tokens that are bound to connections are not cached, because the target decides as

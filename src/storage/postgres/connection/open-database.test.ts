@@ -66,7 +66,7 @@ describe('a role that is set so that promises would not hold', () => {
       ['role', () => `alter role ${role} set`],
       ['database', () => `alter database ${database.name} set`],
       ['role in the database', () => `alter role ${role} in database ${database.name} set`],
-    ])('G1: of the %s is refused, with the statement that mends it', async (_, change) => {
+    ])('G1: of the %s is refused, with the statement that repairs it', async (_, change) => {
       await asSuperuser(`${change()} ${name} = '${value}'`)
 
       const refusal = await refusalOf(check(url))

@@ -183,7 +183,7 @@ describe('claims on PostgreSQL', () => {
   it('claims a lane that has no row yet, and one whose worker has no row any more', async () => {
     const { world, anna, lane } = await twoWorkers()
     const session = await world.session()
-    await session.query(`update lane set owner = 'nobody'`)
+    await session.query(`update lane set owner = 'unknown'`)
     const [orphaned] = await claimAll(ANNA, anna)
     await session.query('delete from lane')
 

@@ -21,7 +21,7 @@ const TAKEOVERS = 20
 const LASTS_MS = 15_000
 
 // Three workers that take the same lanes from each other again and again, and none of which ever believes that a lane is
-// no longer its own until it is told so.
+// no longer its own until it gets a refusal that says so.
 describe('lanes on PostgreSQL, which several workers believe to be theirs', () => {
   it('G2, G6: never have two open attempts or two owners', async () => {
     const world = await newPostgresWorld()
@@ -29,11 +29,11 @@ describe('lanes on PostgreSQL, which several workers believe to be theirs', () =
     const { violations, fenced } = await storm(world)
 
     assert.deepEqual(violations, [])
-    assert.ok(fenced > 0, 'nobody was late')
+    assert.ok(fenced > 0, 'no worker was late')
     await world.close()
   })
 
-  it('would have two owners if steps did not look at the epoch', async () => {
+  it('would have two owners if steps did not compare the epoch', async () => {
     const world = await newPostgresWorld()
     await dropFence(world)
 
@@ -62,7 +62,7 @@ async function storm(world: PostgresWorld): Promise<{ violations: readonly strin
     wake = sleep.resolve
     for (const [i, lane] of claimed.entries()) {
       referee.claimed(lane)
-      // One of them stands still from now until the next one has taken its lane: so somebody is late, however the
+      // One of them stands still from now until the next one has taken its lane: so one worker is late, however the
       // machine deals out its time.
       const until = turn < TAKEOVERS && i === turn % claimed.length ? sleep.promise : null
       running.push(drive(world, lanes, { lane, referee, until }))
@@ -72,7 +72,7 @@ async function storm(world: PostgresWorld): Promise<{ violations: readonly strin
   }
   wake()
   await Promise.all(running)
-  await referee.look(world, total)
+  await referee.check(world, total)
   return { violations: referee.violations, fenced: referee.fenced }
 }
 
@@ -116,7 +116,7 @@ async function drive(world: PostgresWorld, lanes: Lanes, { lane, referee, until 
   }
 }
 
-/** Sees what the workers are told, and notes what must not be. */
+/** Receives what the workers get, and notes what must not be. */
 class Referee {
   readonly violations: string[] = []
   fenced = 0
@@ -137,7 +137,7 @@ class Referee {
 
   end<Result extends { readonly fenced: boolean }>(lane: ClaimedLane, newestBefore: number, result: Result): Result {
     if (result.fenced) this.fenced += 1
-    // Whoever began before the takeover was told of may have come first.
+    // A worker that began before the takeover was reported may have come first.
     else if (newestBefore > lane.epoch) this.violations.push(`${lane.epoch} wrote after ${newestBefore} had the lane`)
     return result
   }
@@ -158,7 +158,7 @@ class Referee {
     return this.violations.length === 0 && (await count(world, 'settled')) < total
   }
 
-  async look(world: PostgresWorld, total: number): Promise<void> {
+  async check(world: PostgresWorld, total: number): Promise<void> {
     if (this.violations.length > 0) return
     const [ended, waiting, open] = [
       await count(world, 'settled'),
@@ -167,7 +167,7 @@ class Referee {
     ]
     if (ended !== total || waiting + open > 0)
       this.violations.push(`${ended} of ${total} ended, ${waiting} wait, ${open} are open`)
-    if (this.#settled.size !== total) this.violations.push(`${this.#settled.size} of ${total} ends were told`)
+    if (this.#settled.size !== total) this.violations.push(`${this.#settled.size} of ${total} ends were reported`)
   }
 }
 

@@ -24,36 +24,36 @@ import { ReceiptWriter } from './receipts.ts'
 const DAY = 24 * 3_600_000
 
 describe('reports on PostgreSQL', () => {
-  it('looks only through the days around the one that the id was made on', async () => {
+  it('scans only the days around the one that the id was made on', async () => {
     const { world, sender, id } = await published()
     await days(world, 4)
     const { session, receipts } = await ownWriter(world)
-    const before = await looksAt(session)
+    const before = await scansOf(session)
 
     await receipts.apply(report(sender, id, 'delivered'))
 
-    const after = Object.entries(await looksAt(session))
-    const looked = after.filter(([name, count]) => count > (before[name] ?? 0)).map(([name]) => name)
-    assert.deepEqual(looked.toSorted(), ['settled_p0', 'settled_p1'])
+    const after = Object.entries(await scansOf(session))
+    const scanned = after.filter(([name, count]) => count > (before[name] ?? 0)).map(([name]) => name)
+    assert.deepEqual(scanned.toSorted(), ['settled_p0', 'settled_p1'])
     assert.equal(await stateOf(world, id), 'DELIVERED')
     await world.close()
   })
 
-  it('looks for a network’s own id in the indexes on just those, of every day, and reads no table', async () => {
+  it('searches for a network’s own id in the indexes on just those, of every day, and reads no table', async () => {
     const { world, sender, id } = await published()
     await days(world, 2)
     const { session, receipts } = await ownWriter(world)
     await session.query(`update settled set network_id = 'wamid.one'`)
-    const before = await looksAt(session, NETWORK_IDS)
+    const before = await scansOf(session, NETWORK_IDS)
     const unnamed = { ...report(sender, id, 'read'), messageId: null }
 
     const found = await receipts.apply({ ...unnamed, networkId: 'wamid.one' })
-    const after = Object.entries(await looksAt(session, NETWORK_IDS))
+    const after = Object.entries(await scansOf(session, NETWORK_IDS))
     const lost = await receipts.apply({ ...unnamed, networkId: 'net-1' })
 
     assert.deepEqual([found, lost, await stateOf(world, id)], ['applied', 'message-unknown', 'READ'])
-    const looked = after.filter(([name, count]) => count > (before[name] ?? 0)).map(([name]) => name)
-    assert.deepEqual(looked.toSorted(), ['settled_p0', 'settled_p1', 'settled_p2', 'settled_p3'])
+    const scanned = after.filter(([name, count]) => count > (before[name] ?? 0)).map(([name]) => name)
+    assert.deepEqual(scanned.toSorted(), ['settled_p0', 'settled_p1', 'settled_p2', 'settled_p3'])
     await world.close()
   })
 
@@ -79,11 +79,11 @@ describe('reports on PostgreSQL', () => {
     await world.close()
   })
 
-  it('finds a message whose id tells another time, or none', async () => {
+  it('finds a message whose id has another time, or none', async () => {
     const { world, sender, id } = await published()
     await days(world, 2)
     const session = await world.session()
-    const renamed = ['00000000-0000-7000-8000-000000000000', 'told-by-hand'] as MessageId[]
+    const renamed = ['00000000-0000-7000-8000-000000000000', 'made-by-hand'] as MessageId[]
 
     const states: string[] = []
     let before = id
@@ -109,7 +109,7 @@ describe('reports on PostgreSQL', () => {
       receipts.apply(report(sender, id, 'read')),
       receipts.apply(report(sender, id, 'failed')),
       ...others.map((other) => receipts.apply(report(sender, other, 'read'))),
-      receipts.apply(report(sender, 'nobody' as MessageId, 'read')),
+      receipts.apply(report(sender, 'unknown' as MessageId, 'read')),
       receipts.apply(report(sender, 'no\0body' as MessageId, 'read')),
     ])
 
@@ -131,7 +131,7 @@ describe('reports on PostgreSQL', () => {
     await world.close()
   })
 
-  it('tells of a report that speaks of a message which waits, and leaves it waiting', async () => {
+  it('returns a report that speaks of a message which waits, and leaves it waiting', async () => {
     const world = await newPostgresWorld()
     const sender = await addSender(world)
     const id = await accept(world, sender)
@@ -148,14 +148,14 @@ describe('reports on PostgreSQL', () => {
     const { world, sender, id } = await published()
     const [eraser, looker] = [await world.session(), await world.session()]
     await eraser.query(`begin; update settled set recipient = 'erased', network_id = 'erased', words = null`)
-    const told = {
+    const reported = {
       ...report(sender, id, 'failed'),
       code: 'recipient_refused' as const,
       words: '+1 555 010 0000 is not there',
       networkId: 'net-2',
     }
 
-    const answer = world.lanes.applyReceipt(told)
+    const answer = world.lanes.applyReceipt(reported)
     const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     const waiting = async () => (await looker.query(waits)).rows.length > 0
     await waitUntil('the report waits for the row', waiting, { deadlineMs: 5_000, everyMs: 5 })
@@ -163,10 +163,10 @@ describe('reports on PostgreSQL', () => {
 
     assert.equal(await answer, 'applied')
     const { rows } = await looker.query(
-      `select s.state, s.words, s.network_id, t.words as told from settled s
+      `select s.state, s.words, s.network_id, t.words as reported from settled s
          join timeline t on t.message_sequence = s.sequence and t.kind = 'receipt-failed'`,
     )
-    assert.deepEqual(rows, [{ state: 'FAILED', words: null, network_id: 'erased', told: null }])
+    assert.deepEqual(rows, [{ state: 'FAILED', words: null, network_id: 'erased', reported: null }])
     await world.close()
   })
 
@@ -229,8 +229,8 @@ const IDS = '^settled_p[0-9]+_id_idx$'
 const NETWORK_IDS = '^settled_p[0-9]+_network_id_idx$'
 const SCANS = `select sum(seq_scan) as scans from pg_stat_user_tables where relname like 'settled_p%'`
 
-/** How often each index of ids was looked into. */
-async function looksAt(session: Client, indexes = IDS): Promise<Record<string, number>> {
+/** How often each index of ids was scanned. */
+async function scansOf(session: Client, indexes = IDS): Promise<Record<string, number>> {
   await session.query('select pg_stat_force_next_flush()')
   const { rows } = await session.query<{ name: string; count: string }>(
     `select relname as name, idx_scan as count from pg_stat_user_indexes where indexrelname ~ $1`,

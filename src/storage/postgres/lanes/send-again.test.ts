@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => world.close())
 
 describe('sending again on PostgreSQL', () => {
-  it('wakes the lane in the process that holds it', async () => {
+  it('notifies the lane in the process that holds it', async () => {
     const changed: ConnectionId[] = []
     const ben = world.processOf(BEN, 'spool' as SpoolId)
     const others = { lanesChanged: (ids: readonly ConnectionId[]) => changed.push(...ids), lanesWoken: () => {} }

@@ -107,7 +107,7 @@ describe('damage to one lane', () => {
       )
 
     const ended = await end()
-    await mend('settled')
+    await repair('settled')
     const endedLater = await end()
 
     const [error, ...more] = ended.filter((one) => typeof one !== 'string')
@@ -139,7 +139,7 @@ async function damage(event: string, connectionId: string): Promise<void> {
   )
 }
 
-async function mend(table: string): Promise<void> {
+async function repair(table: string): Promise<void> {
   const session = await world.session()
   await session.query(`drop trigger meet_damage on ${table}`)
 }
