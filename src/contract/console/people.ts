@@ -8,10 +8,13 @@ import { plain } from './viewer-text.ts'
 /** The secret at the end of a link. */
 const link = z.string().max(100)
 const role = z.enum(ROLES)
-const personName = oneLine({ what: 'The name', most: 80 })
+export const PERSON_NAME = { what: 'The name', most: 80 }
+const personName = oneLine(PERSON_NAME)
 const accountName = oneLine({ what: 'The name of an account', most: 60 })
 /** The server checks the password itself, because the rules depend on the person. */
 const newPassword = z.string().min(1, 'Choose a password.').max(1_024, 'A password has at most 256 bytes.')
+// Together with the password, so that all faults of a form are reported at once.
+const checkedByServer = z.string()
 const code = z.string().trim().min(1, 'Enter the code.').max(64, 'This is no code.')
 const passkeyJson = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -59,14 +62,14 @@ const linkRoutes = {
     method: 'POST',
     path: '/links/set-up',
     access: 'public',
-    body: z.object({ link, name: personName, email, password: newPassword }),
+    body: z.object({ link, name: checkedByServer, email: checkedByServer, password: checkedByServer }),
     reply: done,
   }),
   acceptInvitation: consoleRoute({
     method: 'POST',
     path: '/links/invitation',
     access: 'public',
-    body: z.object({ link, name: personName, password: newPassword }),
+    body: z.object({ link, name: checkedByServer, password: checkedByServer }),
     reply: done,
   }),
   joinAccount: consoleRoute({

@@ -1,7 +1,9 @@
-import type { peopleRoutes } from '../../../contract/console/people.ts'
+import { findEmailFault } from '../../../contract/console/form-rules.ts'
+import { PERSON_NAME, type peopleRoutes } from '../../../contract/console/people.ts'
 import { checkPassword } from '../../../core/people/password-rules.ts'
 import type { LinkView } from '../../../core/ports/console/people.ts'
-import { Refusal } from '../../../core/refusals.ts'
+import { readOneLine } from '../../../core/read-one-line.ts'
+import { Refusal, readParts } from '../../../core/refusals.ts'
 import type { Handlers } from '../request-context.ts'
 import { type PeopleParts, secretHash, unauthenticatedActor } from './people-parts.ts'
 import { startSession } from './start-session.ts'
@@ -21,9 +23,13 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       const { email, account, role, expiresAt } = await findPersonLink(parts, kind, link)
       return { email, account, role, expiresAt }
     },
-    async setUp({ body: { link, name, email, password } }, context) {
+    async setUp({ body: { link, password, ...body } }, context) {
       await findPersonLink(parts, 'set-up', link)
-      checkPassword(password, { email, name, hasSecondFactor: false })
+      const { name, email } = await readParts({
+        name: () => readOneLine(body.name, PERSON_NAME, 'name'),
+        email: () => readEmail(body.email),
+        password: () => checkPassword(password, { ...body, hasSecondFactor: false }),
+      })
       const passwordHash = await parts.hasher.hash(password)
       const by = unauthenticatedActor(context, { email, personId: null })
       const personId = await people.setUp(secretHash(link), { email, name, passwordHash }, by)
@@ -32,10 +38,13 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       await startSession(parts, context, { personId, proof: 'link', isKept: false })
       return DONE
     },
-    async acceptInvitation({ body: { link, name, password } }, context) {
+    async acceptInvitation({ body: { link, password, ...body } }, context) {
       const { email } = await findPersonLink(parts, 'invitation', link)
       if (email === null) throw new Refusal('link_dead')
-      checkPassword(password, { email, name, hasSecondFactor: false })
+      const { name } = await readParts({
+        name: () => readOneLine(body.name, PERSON_NAME, 'name'),
+        password: () => checkPassword(password, { email, name: body.name, hasSecondFactor: false }),
+      })
       const passwordHash = await parts.hasher.hash(password)
       const by = unauthenticatedActor(context, { email, personId: null })
       const personId = await people.acceptInvitation(secretHash(link), { name, passwordHash }, by)
@@ -60,6 +69,13 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       return DONE
     },
   }
+}
+
+function readEmail(text: string): string {
+  const email = text.trim()
+  const fault = findEmailFault(email)
+  if (fault !== null) throw new Refusal('argument_invalid', fault, 'email')
+  return email
 }
 
 /** Checked before a password is hashed, so that requests without a valid link cost little. */
