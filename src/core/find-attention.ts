@@ -67,7 +67,7 @@ export async function findAttention(
   for (const accountId of accountIds) {
     const view = await overview.readAttention(accountId)
     const failing = (await webhooks.listWebhooks(accountId)).filter((webhook) => isToRepair(webhook, now))
-    const own = [...ofAccount(open, view), ...failing.map(ofWebhook)]
+    const own = [...ofAccount(open, view, now), ...failing.map(ofWebhook)]
     // Two accounts may have messages with the same reason, and each marks its own as seen.
     items.push(...own.map((item) => markSeen({ ...item, accountId }, view)))
     ofAlarms = ofAlarms.map((item) => markSeen(item, view))
@@ -76,10 +76,14 @@ export async function findAttention(
   return [...all.filter(({ seen }) => seen === null), ...all.filter(({ seen }) => seen !== null)]
 }
 
-function ofAccount(open: readonly AlarmView[], { groups, lanes, from }: AttentionView): readonly AttentionItem[] {
+function ofAccount(
+  open: readonly AlarmView[],
+  { groups, lanes, from }: AttentionView,
+  now: Instant,
+): readonly AttentionItem[] {
   const alarmed = new Set(open.map(({ object }) => object))
   return [
-    ...lanes.filter(({ connectionId }) => !alarmed.has(connectionId)).map(ofLane),
+    ...lanes.filter(({ connectionId }) => !alarmed.has(connectionId)).map((lane) => ofLane(lane, now)),
     ...groups.map((group) => ofMessages(group, from)),
   ]
 }
@@ -120,9 +124,9 @@ function ofMessages(group: AttentionGroup, from: Instant): AttentionItem {
   }
 }
 
-function ofLane(lane: WaitingLane): AttentionItem {
-  const { number, connectionId, reason, words, waiting, isMore, oldestAt } = lane
-  const explained = explainWait({ number }, { reason: reason ?? '', words })
+function ofLane(lane: WaitingLane, now: Instant): AttentionItem {
+  const { number, connectionId, reason, words, until, waiting, isMore, oldestAt } = lane
+  const explained = explainWait({ number }, { reason: reason ?? '', words, until }, now)
   const many = counted(waiting, 'message waits', 'messages wait')
   return {
     ...NOTHING,

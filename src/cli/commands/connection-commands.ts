@@ -69,7 +69,7 @@ interface Known extends Pick<AdministrationSession, 'lanes'> {
 async function whyStill(connection: ConnectionView, { lanes, now }: Known): Promise<string> {
   const { reason, reasonWords: words, reasonUntil } = connection
   if (reason === null) return '–'
-  const { why, until } = await explainStandstill(connection, { reason, words, until: reasonUntil }, lanes)
+  const { why, until } = await explainStandstill(connection, { reason, words, until: reasonUntil }, { lanes, now })
   const quote = why.quote ? ` ${why.quote.speaker}: “${why.quote.words}”` : ''
   return `${why.cause}${quote}${until === null ? '' : ` Goes on ${goesOn({ reason: why.code, until }, now)}.`}`
 }

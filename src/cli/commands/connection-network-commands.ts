@@ -60,10 +60,11 @@ async function checkPhone(
   const view = await deviceSessions.read({ accountId, id })
   const facts = await connectionService.readReported(connection, null)
   const hasWorker = hasDispatcher(await administration.listWorkers())
-  const session = { ...deviceSessionJson(number, view), hasWorker }
+  const now = cli.surroundings.now()
+  const session = { ...deviceSessionJson(number, view, now), hasWorker }
   if (options.json)
     await cli.json({ ...connectionJson(connection), session, ...networkJson({ facts, callback: null }) })
-  else await cli.say([...deviceSessionLines(number, { view, hasWorker }), ...factLines(facts)].join('\n'))
+  else await cli.say([...deviceSessionLines(number, { view, hasWorker, now }), ...factLines(facts)].join('\n'))
   if (view?.status !== 'ready' || !hasWorker) cli.exitCode = 1
 }
 

@@ -1,4 +1,5 @@
 import { commandLine } from '../../core/command-line.ts'
+import type { Instant } from '../../core/ids.ts'
 import type { ConnectionView } from '../../core/ports/administration.ts'
 import type { DeviceSessionView } from '../../core/ports/console/device-sessions.ts'
 import { Refusal } from '../../core/refusals.ts'
@@ -23,14 +24,15 @@ interface CheckedSession {
   readonly view: DeviceSessionView | null
   /** False: the status is that of the time when the last worker ended. */
   readonly hasWorker: boolean
+  readonly now: Instant
 }
 
 /** The status of a connection's session, one fact in each line. */
-export function deviceSessionLines(number: string, { view, hasWorker }: CheckedSession): readonly string[] {
+export function deviceSessionLines(number: string, { view, hasWorker, now }: CheckedSession): readonly string[] {
   const status = view?.status ?? 'unlinked'
   // All other statuses hold without a worker, too.
   const isStale = !hasWorker && (status === 'ready' || status === 'connecting')
-  const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, view)
+  const { sentence, nextStep, command } = isStale ? notRunning(number) : explainSession(number, view, now)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   const login = view?.lastLogin
   const facts = login

@@ -1,3 +1,4 @@
+import type { Instant } from '../../core/ids.ts'
 import type {
   AccountView,
   ConnectionView,
@@ -76,11 +77,11 @@ export function sessionRequestJson(
   }
 }
 
-export function deviceSessionJson(number: string, view: DeviceSessionView | null) {
+export function deviceSessionJson(number: string, view: DeviceSessionView | null, now: Instant) {
   const login = view?.lastLogin ?? null
   return {
     status: view?.status ?? 'unlinked',
-    sentence: explainSession(number, view).sentence,
+    sentence: explainSession(number, view, now).sentence,
     since: isoTime(view?.since ?? null),
     isLinked: view?.isLinked ?? false,
     device: login?.device ?? null,

@@ -8,6 +8,7 @@ import {
 } from '../ports/session-requests.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
 import { renderRemedy } from '../render-remedy.ts'
+import { untilText } from './explain-wait.ts'
 
 interface SessionText {
   readonly sentence: string
@@ -56,15 +57,15 @@ export function loginRefused(code: number | null): string | null {
   return code === null ? null : `WhatsApp rejected the login with code ${code}`
 }
 
-const NEVER_LINKED = { reason: 'device_unlinked', words: null } as const
+const NEVER_LINKED = { reason: 'device_unlinked', words: null, until: null } as const
 
 /** The status of a number’s session, in sentences; null: nothing is known of it. */
-export function explainSession(number: string, session: SessionStatus | null): SessionText {
+export function explainSession(number: string, session: SessionStatus | null, now: Instant): SessionText {
   if (session?.status === 'ready') return just(`${number} is linked and logged in.`)
   const why = session ? whyNotLoggedIn(session) : NEVER_LINKED
   if (why === null)
     return { sentence: `${number} is not logged in at this moment.`, nextStep: TRIED_AGAIN, command: null }
-  return ofReason(number, why)
+  return ofReason(number, { ...why, until: untilText(why, undefined, now) })
 }
 
 /** Why the phone may list the device still. */
@@ -165,9 +166,17 @@ function againCommand({ number, kind }: Named): string {
 
 function ofReason(
   number: string,
-  { reason, words = null }: { readonly reason: ReasonCode; readonly words?: string | null },
+  {
+    reason,
+    words = null,
+    until,
+  }: {
+    readonly reason: ReasonCode
+    readonly words?: string | null
+    readonly until?: string | undefined
+  },
 ): SessionText {
-  const { cause, nextStep, command } = explainReason(reason, { words, facts: { number } })
+  const { cause, nextStep, command } = explainReason(reason, { words, facts: { number, until } })
   return { sentence: cause, nextStep, command: command === null ? null : renderRemedy(command, { number }) }
 }
 

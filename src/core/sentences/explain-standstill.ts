@@ -1,3 +1,4 @@
+import type { Instant } from '../ids.ts'
 import type { LaneViews, OfConnection, StandsStill } from '../ports/console/lanes.ts'
 import type { ExplainedReason } from '../reasons.ts'
 import { explainWait } from './explain-wait.ts'
@@ -11,9 +12,9 @@ type Standstill = Pick<StandsStill, 'reason' | 'words' | 'until'>
 export async function explainStandstill(
   lane: OfConnection & Parameters<typeof explainWait>[0],
   still: Standstill,
-  lanes: Pick<LaneViews, 'findOldestWait'>,
+  { lanes, now }: { readonly lanes: Pick<LaneViews, 'findOldestWait'>; readonly now: Instant },
 ): Promise<{ readonly why: ExplainedReason; readonly until: Standstill['until'] }> {
   const own = still.reason === 'all_deferred' ? await lanes.findOldestWait(lane) : null
-  const { reason, words, until } = own ?? still
-  return { why: explainWait(lane, { reason, words }), until }
+  const wait = own ?? still
+  return { why: explainWait(lane, wait, now), until: wait.until }
 }

@@ -8,7 +8,7 @@ import { type EarlierMessage, earlierText } from '../message/earlier-message.ts'
 import { ERASED } from '../message/erased.ts'
 import type { MessageTimeline, TimelineEntry } from '../ports/administration.ts'
 import { explainReason, type ReasonCode } from '../reasons.ts'
-import { isInUtc, numberFacts } from './explain-wait.ts'
+import { numberFacts, untilText } from './explain-wait.ts'
 import { pastCause } from './explain-waited.ts'
 import type { SentenceFacts } from './texts.ts'
 import { mayHaveLeft, ordinal, resultsOf, showsArrival } from './was-it-sent.ts'
@@ -24,14 +24,10 @@ export function factsOf(view: MessageTimeline, code: string, until: Instant | nu
   const isWaiting = message.state === 'QUEUED'
   const turnAt = gapMs > 0 && until !== null && code === 'pace' ? until + before * gapMs : null
   const by = actOf(view, code)
-  const ofNumber = numberFacts({ number: message.connection, policy })
-  const time = until === null ? undefined : shortTime(until, asOf)
-  // The end of quiet hours is set by the clock of its number, which is named unless it is the one of the sentences.
-  const isByItsClock = code === 'quiet_hours' && policy.quietHours !== null && !isInUtc(policy.quietHours)
   return {
-    ...ofNumber,
+    ...numberFacts({ number: message.connection, policy }),
     to: recipientOf(view),
-    until: time === undefined || !isByItsClock ? time : `${time} (${ofNumber.quietUntil ?? ''})`,
+    until: untilText({ reason: code, until }, policy, asOf),
     before: isWaiting && before > 0 ? `${before === 1 ? '1 message is' : `${count(before)} messages are`}` : undefined,
     ahead: isWaiting && before > 0 ? count(before) : undefined,
     turn: turnAt === null ? undefined : shortTime(turnAt, asOf),

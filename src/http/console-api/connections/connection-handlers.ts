@@ -25,7 +25,10 @@ type LaneHandlers =
   | 'listUnresolved'
 type Routes = typeof connectionRoutes
 
-type Estimate = ReturnType<typeof estimator>
+interface Known {
+  readonly estimate: ReturnType<typeof estimator>
+  readonly now: number
+}
 
 // As many as a page of the log.
 const MOST_PLACES = 200
@@ -75,8 +78,8 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
         store.lanes.readLane(of),
         store.lanes.listWaiting(of, query.after ?? null),
       ])
-      const estimate = estimator(lane, context.now)
-      const present = (item: WaitingMessageView) => presentWaiting(lane, item, estimate)
+      const known = { estimate: estimator(lane, context.now), now: context.now }
+      const present = (item: WaitingMessageView) => presentWaiting(lane, item, known)
       const deferred = { ...page.deferred, items: page.deferred.items.map(present) }
       return { open: page.open, deferred, items: page.items.map(present), next: page.next }
     },
@@ -91,9 +94,8 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
       const items: WaitingPlaceView[] = []
       for (const [id, found] of Map.groupBy(places, ({ connectionId }) => connectionId)) {
         const lane = await store.lanes.readLane({ accountId, id })
-        const estimate = estimator(lane, now)
-        for (const { connectionId: _, ...place } of found)
-          items.push({ ...place, ...presentPlace(lane, place, estimate) })
+        const known = { estimate: estimator(lane, now), now }
+        for (const { connectionId: _, ...place } of found) items.push({ ...place, ...presentPlace(lane, place, known) })
       }
       return { items }
     },
@@ -127,21 +129,21 @@ function laneHandlers(deps: ConsoleDeps): Pick<Handlers<Routes>, LaneHandlers> {
   }
 }
 
-function presentWaiting(lane: LaneOverview, item: WaitingMessageView, estimate: Estimate) {
+function presentWaiting(lane: LaneOverview, item: WaitingMessageView, known: Known) {
   const expiresAt = item.acceptedAt + lane.policy.timeToLiveMs
-  return { ...item, expiresAt, ...presentPlace(lane, item, estimate) }
+  return { ...item, expiresAt, ...presentPlace(lane, item, known) }
 }
 
 /** A message that waits for something of its own has no estimated time, because the pace of the lane does not decide it. */
 function presentPlace(
   { number, channel }: LaneOverview,
   { wait, behind, position }: Pick<WaitingPlace, 'wait' | 'behind' | 'position'>,
-  estimate: Estimate,
+  { estimate, now }: Known,
 ) {
   const isItsTurn = behind === null && (wait === null || wait.reason === 'pace')
   const estimatedAt = isItsTurn && position !== null ? estimate(position) : null
   const earlier = behind && earlierText(behind)
   if (wait === null) return { estimatedAt, wait, behind: earlier }
-  const { code, list, cause: sentence } = explainWait({ number, channel }, wait)
+  const { code, list, cause: sentence } = explainWait({ number, channel }, wait, now)
   return { estimatedAt, wait: { code, list, sentence, until: wait.until }, behind: earlier }
 }

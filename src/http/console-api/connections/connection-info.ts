@@ -30,7 +30,7 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
   ])
   const now = deps.clock.now()
   const still = lane.standsStill
-  const explained = still && (await explainStandstill({ ...lane, accountId: of.accountId }, still, lanes))
+  const explained = still && (await explainStandstill({ ...lane, accountId: of.accountId }, still, { lanes, now }))
   const check = lane.networkCheck
   const reported = await deps.connectionService.readReported(lane, check?.at ?? null)
   const kept = (check?.facts ?? []).filter(({ label }) => !reported.some((later) => later.label === label))
@@ -50,7 +50,7 @@ export async function showConnection(deps: ConsoleDeps, of: OfConnection): Promi
     hasTemplates: abilities.hasTemplates,
     facts: [...kept, ...reported].map((fact) => ({ ...fact, isOwn: fact.isOwn ?? false })),
     checkedAt: check?.at ?? null,
-    phone: abilities.isLinkedDevice ? presentPhone(lane.number, session) : null,
+    phone: abilities.isLinkedDevice ? presentPhone(lane.number, session, now) : null,
     callback: callback && { ...callback, isReachable: callback.problem === null },
   }
 }
@@ -72,9 +72,9 @@ export function findChannel(channels: readonly ChannelDescription[], wanted: str
 const USED_HERE = ['taken-elsewhere', 'banned', 'client-refused', 'unreadable', 'not-installed']
 
 /** The phone that a connection is linked to. */
-function presentPhone(number: string, view: DeviceSessionView | null): PhoneView {
+function presentPhone(number: string, view: DeviceSessionView | null, now: number): PhoneView {
   const status = view?.status ?? 'unlinked'
-  const { sentence, nextStep } = explainSession(number, view)
+  const { sentence, nextStep } = explainSession(number, view, now)
   const isLinked = view?.isLinked ?? false
   const login = view?.lastLogin ?? null
   return {

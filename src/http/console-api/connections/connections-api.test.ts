@@ -226,8 +226,9 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     const overview = await world.call('readOverview', { params: { account }, as: anna })
 
     const { code, sentence, until, canBeEnded } = shown ?? {}
-    assert.deepEqual([code, sentence, until, canBeEnded], ['new_recipients', words, NOON + 3 * 3_600_000, false])
-    assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [words, NOON + 3 * 3_600_000])
+    const said = `${words} More is allowed from 15:00 UTC on.`
+    assert.deepEqual([code, sentence, until, canBeEnded], ['new_recipients', said, NOON + 3 * 3_600_000, false])
+    assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [said, NOON + 3 * 3_600_000])
     assert.equal(doneAt, null)
   })
 

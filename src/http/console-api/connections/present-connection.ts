@@ -36,7 +36,7 @@ export function presentRow(lane: LaneOverview, now: number, known: ChannelDescri
     oldestWaitingAt,
     doneAt: waiting.count === 0 || waiting.isMore ? null : estimator(lane, now)(waiting.count),
     pace: { ...pace, perMessageMs: perMessageMs(lane) },
-    wait: still && presentWait(explainWait(lane, { reason: still.reason, words: still.words }), still),
+    wait: still && presentWait(explainWait(lane, still, now), still),
   }
 }
 

@@ -21,7 +21,8 @@ export function overviewHandlers({
       for (const lane of seen.lanes) {
         const { reason, words, until, connectionId: id } = lane
         const of = { ...lane, accountId, id }
-        const still = reason === null ? null : await explainStandstill(of, { reason, words, until }, lanes)
+        const still =
+          reason === null ? null : await explainStandstill(of, { reason, words, until }, { lanes, now: seen.now })
         explained.push({ ...lane, ...inText(still?.why ?? null), until: still ? still.until : until })
       }
       return {

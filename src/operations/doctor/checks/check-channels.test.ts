@@ -82,6 +82,9 @@ async function check() {
     publicUrl: 'http://127.0.0.1:8080',
   })
   const session = { administration, connectionService, deviceSessions: createDeviceSessions(store) }
-  const examination: Pick<Examination, 'openSession'> = { openSession: async () => session as never }
+  const examination: Pick<Examination, 'openSession' | 'now'> = {
+    openSession: async () => session as never,
+    now: () => 0,
+  }
   return checkChannels(examination as Examination)
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { commandLine } from '../../../core/command-line.ts'
 import { hasDispatcher } from '../../../core/dispatch/workers/has-dispatcher.ts'
+import type { Instant } from '../../../core/ids.ts'
 import type { ConnectionView } from '../../../core/ports/administration.ts'
 import type { ConnectionFact } from '../../../core/ports/channel-onboarding.ts'
 import type { ConnectionService } from '../../../core/ports/connection-service.ts'
@@ -27,7 +28,7 @@ export async function checkChannels(examination: Examination): Promise<readonly 
   if (linked.length + withNetwork.length === 0)
     return [skipped('No active connection has a network to ask; the sandbox has none.')]
   return [
-    ...(await checkLinked(linked, session)),
+    ...(await checkLinked(linked, session, examination.now())),
     ...(withNetwork.length > 0 ? await checkNetworks(withNetwork, session, examination) : []),
   ]
 }
@@ -36,6 +37,7 @@ export async function checkChannels(examination: Examination): Promise<readonly 
 async function checkLinked(
   linked: readonly ConnectionView[],
   session: AdministrationSession,
+  now: Instant,
 ): Promise<readonly CheckResult[]> {
   if (linked.length === 0) return []
   if (!hasDispatcher(await session.administration.listWorkers()))
@@ -44,7 +46,7 @@ async function checkLinked(
     ]
   const bad: CheckResult[] = []
   for (const connection of linked) {
-    const found = await checkSession(connection, session)
+    const found = await checkSession(connection, session, now)
     if (found) bad.push(found)
   }
   const works = linked.length - bad.length
@@ -68,6 +70,7 @@ async function checkLinked(
 async function checkSession(
   connection: ConnectionView,
   { deviceSessions, connectionService }: AdministrationSession,
+  now: Instant,
 ): Promise<CheckResult | null> {
   const { id, accountId, number, channel } = connection
   const view = await deviceSessions.read({ accountId, id })
@@ -81,7 +84,7 @@ async function checkSession(
   }
   const status = view?.status ?? 'unlinked'
   if (status === 'ready') return null
-  const { sentence, nextStep, command } = explainSession(number, view)
+  const { sentence, nextStep, command } = explainSession(number, view, now)
   const next = [nextStep, command].filter((part) => part !== null).join(' → ')
   // Its end comes by itself.
   return (status === 'connecting' ? warning : problem)(sentence, next, { number, channel, status })
