@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 interface Choice {
   readonly name: string
   readonly group: string
-  readonly label: string
+  readonly label: ReactNode
   readonly description: ReactNode
 }
 

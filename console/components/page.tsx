@@ -1,6 +1,7 @@
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import type { ReactNode } from 'react'
+import { Breakable } from './breakable.tsx'
 import { AwayBanner } from './live-status.tsx'
 import classes from './page.module.css'
 import { StorageBanner } from './storage-banner.tsx'
@@ -32,7 +33,7 @@ export function Page({ title, detail, about, badge, actions, back, children }: P
         <Group justify="space-between" align="flex-start" gap="sm" className={classes['head'] ?? ''}>
           <Group gap="sm" style={{ minWidth: 0 }}>
             <Title order={1} tabIndex={-1} data-page-title style={{ overflowWrap: 'anywhere' }}>
-              {detail ?? title}
+              <Breakable text={detail ?? title} />
             </Title>
             {badge}
           </Group>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'vitest'
+import { DEFAULT_LANE_POLICY } from './connection/lane-policy.ts'
 import { findAttention } from './find-attention.ts'
 import type { AccountId, ConnectionId } from './ids.ts'
 import type { AlarmView } from './ports/console/alarms.ts'
@@ -29,6 +30,8 @@ const LANE: WaitingLane = {
   connectionId: 'con_2' as ConnectionId,
   number: '15550001001',
   name: null,
+  channel: 'whatsapp-cloud',
+  policy: DEFAULT_LANE_POLICY,
   state: 'active',
   waiting: 2,
   isMore: false,

@@ -126,7 +126,7 @@ function ofMessages(group: AttentionGroup, from: Instant): AttentionItem {
 
 function ofLane(lane: WaitingLane, now: Instant): AttentionItem {
   const { number, connectionId, reason, words, until, waiting, isMore, oldestAt } = lane
-  const explained = explainWait({ number }, { reason: reason ?? '', words, until }, now)
+  const explained = explainWait(lane, { reason: reason ?? '', words, until }, now)
   const many = counted(waiting, 'message waits', 'messages wait')
   return {
     ...NOTHING,

@@ -19,6 +19,24 @@ const [SMALLEST, PHONE, TABLET, LAPTOP] = [
   { width: 1280, height: 800 },
 ]
 
+// As text, because these names are the browser's.
+const CUT_TABLES = `[...document.querySelectorAll('main *')].flatMap((one) =>
+  one.querySelector('table') && one.scrollWidth > one.clientWidth ? [one.className] : [])`
+const BROKEN_WORDS = `(() => {
+  const broken = []
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const node = texts.currentNode
+    for (const { 0: word, index } of node.data.matchAll(/\\p{L}{2,}/gu)) {
+      const range = document.createRange()
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word)
+    }
+  }
+  return broken
+})()`
+
 let opened: OpenConsole
 let page: Page
 let lane: string
@@ -85,6 +103,21 @@ describe.skipIf(obstacle !== null)(`pages at every width${skipNote(obstacle)}`, 
     assert.ok(shown.x >= 0 && shown.x + shown.width <= width)
     await page.getByRole('button', { name: 'Resume' }).first().click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
+  })
+
+  it.each([
+    ['?as=table', '[data-label="Unconfirmed"]:visible'],
+    ['/connections', `text=${PACED}`],
+    ['/developer/tokens', 'text=widths'],
+    ['/developer/webhooks/new', 'text=message.unconfirmed'],
+    ['/settings/audit', `text=${PACED}`],
+  ])('of %s no table is cut and no word is broken inside on the smallest phone', async (path, part) => {
+    await page.setViewportSize(SMALLEST)
+    await opened.visit(path)
+    await page.getByRole('main').locator(part).first().waitFor()
+
+    assert.deepEqual(await page.evaluate<string[]>(CUT_TABLES), [])
+    assert.deepEqual(await page.evaluate<string[]>(BROKEN_WORDS), [])
   })
 
   it('an unconfirmed message has its tabs, its title and its menu each in one row on the smallest phone', async () => {

@@ -74,6 +74,7 @@ export function Overview() {
           <Tiles seen={seen} />
           <ResultChart
             seen={seen}
+            bars={rowsOf(asked, ({ bars }) => bars.toReversed())}
             isTable={search.as === 'table'}
             onTable={(isTable) => change({ as: isTable ? 'table' : undefined })}
           />

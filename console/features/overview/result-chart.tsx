@@ -2,6 +2,7 @@ import { Box, Button, Group, Paper, Skeleton, Stack, Text, Title } from '@mantin
 import { ChartColumnStacked, Table as TableIcon } from 'lucide-react'
 import { Suspense } from 'react'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
+import type { Rows } from '../../api/queries.ts'
 import { lazily } from '../../components/load-later.ts'
 import { TimeAgo } from '../../components/time-ago.tsx'
 import { BarSwatch } from './bar-pattern.tsx'
@@ -14,12 +15,13 @@ const ChartBars = lazily(async () => (await import('./chart-bars.tsx')).ChartBar
 
 interface ResultChartProps {
   readonly seen: OverviewReply
+  readonly bars: Rows<OverviewReply['bars'][number]>
   readonly isTable: boolean
   readonly onTable: (isTable: boolean) => void
 }
 
 /** The results of messages over time, as bars or as a table. */
-export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
+export function ResultChart({ seen, bars, isTable, onTable }: ResultChartProps) {
   const words = RANGES.find(({ value }) => value === seen.range)?.words ?? ''
   return (
     <Paper withBorder p="md" component="section" aria-labelledby="results" className={classes['colours'] ?? ''}>
@@ -43,7 +45,7 @@ export function ResultChart({ seen, isTable, onTable }: ResultChartProps) {
         <Legend seen={seen} />
         {isTable ? (
           <Suspense fallback={<Skeleton h={260} />}>
-            <ResultTable seen={seen} />
+            <ResultTable seen={seen} bars={bars} />
           </Suspense>
         ) : (
           <Box role="figure" aria-label={`${summaryOf(seen)} ${words}. The same figures are in the table.`}>

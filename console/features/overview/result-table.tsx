@@ -1,50 +1,50 @@
-import { Table, VisuallyHidden } from '@mantine/core'
 import type { OverviewReply } from '../../../src/contract/console/overview.ts'
+import type { Rows } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
-import { TextLink } from '../../components/links.tsx'
+import { type Column, DataTable } from '../../components/data-table.tsx'
+import { RowLink } from '../../components/links.tsx'
 import { barName, logOf, numberText, shownResults } from './results.ts'
 
-export function ResultTable({ seen }: { readonly seen: OverviewReply }) {
+type Bar = OverviewReply['bars'][number]
+
+interface ResultTableProps {
+  readonly seen: OverviewReply
+  /** The newest first. */
+  readonly bars: Rows<Bar>
+}
+
+export function ResultTable({ seen, bars }: ResultTableProps) {
   const { id: account } = useAccount()
-  const results = shownResults(seen.totals)
   return (
-    <Table.ScrollContainer minWidth={560} mah={420}>
-      <Table verticalSpacing={4} stickyHeader>
-        <Table.Caption>
-          <VisuallyHidden>What became of messages, by the time at which they were accepted</VisuallyHidden>
-        </Table.Caption>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th scope="col">From</Table.Th>
-            {results.map(({ key, word }) => (
-              <Table.Th key={key} scope="col" ta="right">
-                {word}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {seen.bars.toReversed().map((bar) => (
-            <Table.Tr key={bar.at}>
-              <Table.Th scope="row" fw={400}>
-                <TextLink
-                  to="/a/$account/developer/logs"
-                  params={{ account }}
-                  search={logOf(bar.at, seen) as never}
-                  size="sm"
-                >
-                  {barName(bar.at, seen)}
-                </TextLink>
-              </Table.Th>
-              {results.map(({ key }) => (
-                <Table.Td key={key} ta="right">
-                  {numberText(bar[key])}
-                </Table.Td>
-              ))}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <DataTable
+      caption="What became of messages, by the time at which they were accepted"
+      columns={columnsOf(account, seen)}
+      source={bars}
+      keyOf={({ at }) => String(at)}
+      empty={null}
+    />
   )
+}
+
+function columnsOf(account: string, seen: OverviewReply): readonly Column<Bar>[] {
+  return [
+    {
+      key: 'from',
+      header: 'From',
+      cell: ({ at }) => (
+        <RowLink to="/a/$account/developer/logs" params={{ account }} search={logOf(at, seen) as never}>
+          {barName(at, seen)}
+        </RowLink>
+      ),
+    },
+    ...shownResults(seen.totals).map(
+      ({ key, word }): Column<Bar> => ({
+        key,
+        header: word,
+        align: 'right',
+        card: (bar) => (bar[key] > 0 ? 'line' : 'hidden'),
+        cell: (bar) => numberText(bar[key]),
+      }),
+    ),
+  ]
 }

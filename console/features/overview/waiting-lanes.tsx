@@ -3,6 +3,7 @@ import type { OverviewReply } from '../../../src/contract/console/overview.ts'
 import type { Rows } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
+import { GoesOn } from '../../components/goes-on.tsx'
 import { RowLink, TextLink } from '../../components/links.tsx'
 import { displayOfWait } from '../../components/state-display.ts'
 import { DisplayLabel } from '../../components/state-label.tsx'
@@ -78,7 +79,7 @@ function columnsOf(account: string): readonly Column<Lane>[] {
 
 const SHORT: Readonly<Record<string, string>> = { pace: 'Paced', quiet_hours: 'Quiet hours', paused: 'Paused' }
 
-function Why({ lane: { reason, meaning, whatToDo } }: { readonly lane: Lane }) {
+function Why({ lane: { reason, meaning, whatToDo, until } }: { readonly lane: Lane }) {
   const display = displayOfWait(reason === null ? null : { code: reason, list: SHORT[reason] ?? '' })
   if (reason === null) return <DisplayLabel display={display} />
   const isOwnSetting = reason === 'pace' || reason === 'quiet_hours'
@@ -88,6 +89,7 @@ function Why({ lane: { reason, meaning, whatToDo } }: { readonly lane: Lane }) {
       <Text span size="sm" c="dimmed">
         {meaning ?? reason} {isOwnSetting ? '' : whatToDo}
       </Text>
+      {until === null ? null : <GoesOn until={until} code={reason} />}
     </>
   )
 }

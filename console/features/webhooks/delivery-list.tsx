@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { DELIVERY_STATES, type DeliveryRowReply, type WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { type PagedRows, type Rows, useApiMutation, useApiPages } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { Breakable } from '../../components/breakable.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { RowLink } from '../../components/links.tsx'
@@ -112,7 +113,7 @@ function columnsOf(account: string, id: string): readonly Column<DeliveryRowRepl
           to="/a/$account/developer/webhooks/$id/deliveries/$position"
           params={{ account, id, position: String(row.position) }}
         >
-          {row.kind}
+          <Breakable text={row.kind} />
         </RowLink>
       ),
     },

@@ -2,6 +2,7 @@ import { Fieldset, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { capitalized } from '../../../src/format/capitalized.ts'
 import type { ReplyFor } from '../../api/call.ts'
+import { Breakable } from '../../components/breakable.tsx'
 import { ChoiceGroups } from '../../components/choice-groups.tsx'
 
 type OfferedKind = ReplyFor<'describeNotices'>['kinds'][number]
@@ -18,7 +19,12 @@ interface KindsFieldProps {
 export function KindsField({ offered, value, onChange, error, note }: KindsFieldProps) {
   const choices = offered
     .filter(({ isWantable }) => isWantable)
-    .map(({ kind, group, sentence }) => ({ name: kind, group: titled(group), label: kind, description: sentence }))
+    .map(({ kind, group, sentence }) => ({
+      name: kind,
+      group: titled(group),
+      label: <Breakable text={kind} />,
+      description: sentence,
+    }))
   return (
     <Fieldset legend="Notices" data-path="kinds" tabIndex={-1}>
       <Stack gap="sm">

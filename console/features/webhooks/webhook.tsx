@@ -6,6 +6,7 @@ import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { nameActor } from '../../../src/format/name-actor.ts'
 import { useApiMutation } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { Breakable } from '../../components/breakable.tsx'
 import { Fact, Facts } from '../../components/facts.tsx'
 import { localDateTime } from '../../components/instants.ts'
 import { TextLink } from '../../components/links.tsx'
@@ -110,7 +111,7 @@ function WebhookFacts({ webhook }: { readonly webhook: WebhookReply }) {
 function Kinds({ kinds }: { readonly kinds: readonly string[] }) {
   return kinds.map((kind) => (
     <Code key={kind} mr={4} style={{ display: 'inline-block' }}>
-      {kind}
+      <Breakable text={kind} />
     </Code>
   ))
 }

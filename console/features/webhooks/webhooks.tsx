@@ -2,6 +2,7 @@ import { Webhook as WebhookIcon } from 'lucide-react'
 import type { WebhookReply } from '../../../src/contract/console/webhooks.ts'
 import { rowsOf, useApiQuery } from '../../api/queries.ts'
 import { useAccount } from '../../components/account.tsx'
+import { Breakable } from '../../components/breakable.tsx'
 import { type Column, DataTable } from '../../components/data-table.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ButtonLink, RowLink } from '../../components/links.tsx'
@@ -65,7 +66,7 @@ function columnsOf(account: string): readonly Column<WebhookReply>[] {
           params={{ account, id: row.id }}
           style={{ overflowWrap: 'anywhere' }}
         >
-          {row.url}
+          <Breakable text={row.url} />
         </RowLink>
       ),
     },

@@ -1,3 +1,4 @@
+import type { LanePolicy } from '../../connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../ids.ts'
 import type { Actor, HoldView } from '../administration.ts'
 
@@ -28,6 +29,8 @@ export interface WaitingLane {
   readonly connectionId: ConnectionId
   readonly number: string
   readonly name: string | null
+  readonly channel: string
+  readonly policy: LanePolicy
   readonly state: 'active' | 'paused'
   readonly waiting: number
   /** True: more wait than were counted. */

@@ -19,11 +19,11 @@ export function overviewHandlers({
       const explained = []
       // One after the other: all at once would wait too long for a connection of the database.
       for (const lane of seen.lanes) {
-        const { reason, words, until, connectionId: id } = lane
-        const of = { ...lane, accountId, id }
+        const { reason, words, until, channel, policy, ...shown } = lane
+        const of = { number: lane.number, channel, policy, accountId, id: lane.connectionId }
         const still =
           reason === null ? null : await explainStandstill(of, { reason, words, until }, { lanes, now: seen.now })
-        explained.push({ ...lane, ...inText(still?.why ?? null), until: still ? still.until : until })
+        explained.push({ ...shown, reason, ...inText(still?.why ?? null), until: still ? still.until : until })
       }
       return {
         ...seen,

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
@@ -78,6 +79,8 @@ async function findLanes(
       connectionId: row.id,
       number: row.number,
       name: row.name,
+      channel: row.channel,
+      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
       state: row.connection_state === 'paused' ? 'paused' : 'active',
       waiting: behind?.count ?? 0,
       isMore: false,
@@ -122,6 +125,8 @@ function selectLanes({ database, engine }: Store, accountId: AccountId, now: Ins
       'c.id',
       'c.number',
       'c.name',
+      'c.channel',
+      'c.policy',
       ...laneFacts(now),
       sql<Instant | null>`(select q.accepted_at from ${engine.overview.enteredOfC} order by e.sequence limit 1)`.as(
         'oldest_entered_at',
