@@ -8,15 +8,15 @@ describe('the address of a webhook', () => {
   it('names the setting that allows a receiver on the own machine', () => {
     for (const host of ['127.0.0.1:9000', 'localhost:9000'])
       expect(() => readWebhookUrl(`http://${host}/hook`, NONE)).toThrow(
-        ' While you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE=127.0.0.0/8, for the service and for commands, then restart the service.',
+        ' While you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE=127.0.0.0/8 in the environment or in .env, then restart the service. Commands need it too.',
       )
   })
 
   it.each([
-    ['192.168.1.20', '192.168.0.0/16,'],
-    ['172.20.0.3', '172.16.0.0/12,'],
-    ['[fd12:3::4]', 'fc00::/7,'],
-    ['app:3000', '10.0.0.0/8 (or the network of that name),'],
+    ['192.168.1.20', '192.168.0.0/16 in'],
+    ['172.20.0.3', '172.16.0.0/12 in'],
+    ['[fd12:3::4]', 'fc00::/7 in'],
+    ['app:3000', '10.0.0.0/8 (or the network of that name) in'],
   ])('names the network of %s', (host, network) => {
     expect(() => readWebhookUrl(`http://${host}/hook`, NONE)).toThrow(`NUNCIO_WEBHOOK_ALLOWED_PRIVATE=${network}`)
   })

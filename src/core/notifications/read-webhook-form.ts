@@ -18,7 +18,7 @@ export function readWebhookUrl(text: string, ranges: OperatorRanges): string {
 function hintFor({ isClosed, network }: RefusedUrl): string | null {
   if (isClosed) return CLOSED
   if (network === null) return null
-  return `While you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE=${network}, for the service and for commands, then restart the service.`
+  return `While you develop, the operator can set NUNCIO_WEBHOOK_ALLOWED_PRIVATE=${network} in the environment or in .env, then restart the service. Commands need it too.`
 }
 
 /** In the order of the table, each once. */
