@@ -1,11 +1,9 @@
-import type { notifications } from '@mantine/notifications'
 import { loadLater } from './load-later.ts'
-
-const SHOWN_FOR_MS = 6_000
+import type { showPassingToast } from './passing-toast.ts'
 
 const listeners = new Set<() => void>()
 /** Loaded once: the toasts after the first must not ask the service again, because they may say that it does not answer. */
-let library: Promise<{ readonly notifications: typeof notifications }> | null = null
+let library: Promise<{ readonly showPassingToast: typeof showPassingToast }> | null = null
 
 /** Whether there was a toast, for `useSyncExternalStore`: only then the list is loaded. */
 export const toastList = {
@@ -18,17 +16,10 @@ export const toastList = {
 
 /** A short message that disappears by itself: "Token deleted". Texts that must be read belong on the page. */
 export function showToast(message: string, tone: 'good' | 'bad' = 'good'): void {
-  library ??= loadLater(() => import('@mantine/notifications'))
+  library ??= loadLater(() => import('./passing-toast.ts'))
   for (const listener of listeners) listener()
   // The library keeps what is shown before its list is on the page.
-  void library.then((loaded) =>
-    loaded.notifications.show({
-      message,
-      color: tone === 'good' ? 'green' : 'red',
-      autoClose: SHOWN_FOR_MS,
-      closeButtonProps: { 'aria-label': 'Close' },
-    }),
-  )
+  void library.then((loaded) => loaded.showPassingToast(message, tone))
 }
 
 /** The same for a failure. */

@@ -105,6 +105,19 @@ describe.skipIf(obstacle !== null)(`pages at every width${skipNote(obstacle)}`, 
     await page.getByRole('button', { name: 'Pause' }).waitFor()
   })
 
+  it('a toast closes by itself, also where the pointer rests', async () => {
+    await page.setViewportSize(LAPTOP)
+    await opened.visit(lane)
+    await page.mouse.move(LAPTOP.width - 100, LAPTOP.height - 50)
+    await page.getByRole('button', { name: 'Pause' }).press('Enter')
+    const toast = page.getByRole('alert').filter({ hasText: `Paused ${PACED}` })
+    await toast.and(page.locator(':hover')).waitFor()
+
+    await toast.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Resume' }).first().click()
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+  })
+
   it.each([
     ['?as=table', '[data-label="Unconfirmed"]:visible'],
     ['/connections', `text=${PACED}`],
