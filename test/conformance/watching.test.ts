@@ -214,6 +214,59 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     )
   })
 
+  it('raises an alarm at once for a phone that was unlinked, whatever its messages wait for, and if none waits', async () => {
+    const [lane, deferred] = await laneWith()
+    const empty = await addSender(world, { number: '15550001001' })
+    await waits(lane, { wait: { reason: 'all_deferred', words: null, until: world.clock.now() + 60 * MINUTE_MS } })
+    const [since, senders] = [world.clock.now(), [deferred, empty]]
+    for (const { connectionId } of senders)
+      await status(connectionId, { status: 'unlinked', since, readyAt: since - 1 })
+
+    const alarms = await watchFor(45 * SECOND_MS)
+    for (const { connectionId } of senders) await status(connectionId, { status: 'ready', since, readyAt: since })
+    const linked = await watchFor(45 * SECOND_MS)
+
+    assert.deepEqual(
+      senders.map(({ connectionId }) => {
+        const alarm = alarms.find(({ object }) => object === connectionId)
+        return alarm && [alarm.kind, alarm.since, alarmText(alarm, world.clock.now()).cause]
+      }),
+      [
+        [
+          'device_unlinked',
+          since,
+          'The phone of 15550001000 is not linked, or was unlinked. 1 message waits on 15550001000 for 1 min 30 s.',
+        ],
+        ['device_unlinked', since, 'The phone of 15550001001 is not linked, or was unlinked.'],
+      ],
+    )
+    assert.deepEqual(kinds(linked), [])
+  })
+
+  it('raises no alarm for a phone that was never linked, or that a person unlinked here, while nothing waits', async () => {
+    const [first, second] = [await addSender(world, {}), await addSender(world, { number: '15550001001' })]
+    const since = world.clock.now()
+    await status(first.connectionId, { status: 'unlinked', since, readyAt: null })
+    await status(second.connectionId, { status: 'unlinked', since, readyAt: since - 1 })
+    await world.sql(`insert into session_request
+      (connection_id, id, kind, requested_by, watched_until, progress, ended_at, begun)
+      values ('${second.connectionId}', 'one', 'unlink', 'anna', ${since}, '{}', ${since}, '[]')`)
+
+    assert.deepEqual(kinds(await watchFor(MINUTE_MS)), [])
+  })
+
+  interface Status {
+    readonly status: string
+    readonly since: number
+    readonly readyAt: number | null
+  }
+
+  async function status(connectionId: string, { status: name, since, readyAt }: Status): Promise<void> {
+    await world.sql(`delete from session_status where connection_id = '${connectionId}'`)
+    await world.sql(`insert into session_status (connection_id, status, since, ready_at)
+      values ('${connectionId}', '${name}', ${since}, ${readyAt ?? 'null'})`)
+  }
+
   it('raises an alarm for a head that waits too long for itself', async () => {
     const [lane] = await laneWith()
     const retry = () =>
@@ -518,7 +571,7 @@ describe.each(ENGINES)('the watchdog on %s', (_name, newWorld) => {
     const [, sender] = await laneWith({}, 18)
     await world.administration.setConnectionState(sender.connectionId, 'paused', 'test')
 
-    const alarms = await watchFor(30 * SECOND_MS)
+    const alarms = await watchFor(45 * SECOND_MS)
 
     if (_name === 'SQLite') assert.deepEqual(kinds(alarms), ['backlog_near_limit'])
   })

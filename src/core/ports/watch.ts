@@ -18,6 +18,8 @@ export interface WatchedLane {
   readonly until: Instant | null
   /** The last reason that it waited for, also when that wait is over. */
   readonly lastWait: string | null
+  /** Its session was ready, cannot send now, and no person has unlinked it here. */
+  readonly hasLostSession: boolean
   /** Since when its connection has failed without a break; null while it works. */
   readonly failingSince: Instant | null
   readonly lastAttemptAt: Instant | null
@@ -165,6 +167,8 @@ export interface Watch {
   readLanes(after: ConnectionId | null, limit: number): Promise<readonly WatchedLane[]>
   /** The same for these, also when nothing waits. Removed ones are left out. */
   readLanesOf(ids: readonly ConnectionId[]): Promise<readonly WatchedLane[]>
+  /** Those whose `hasLostSession` is true. */
+  readLostSessions(): Promise<readonly ConnectionId[]>
   /** A measure of each of these. Counts in none further than its `most`. */
   measureLanes(lanes: readonly LaneToMeasure[]): Promise<ReadonlyMap<ConnectionId, LaneMeasure>>
   readInstallation(): Promise<InstallationFacts>

@@ -35,6 +35,8 @@ const REASON_OF_STATUS: Readonly<Record<string, ReasonCode>> = {
   'not-installed': 'channel_not_installed',
   unreadable: 'session_unreadable',
 }
+/** Statuses with which nothing can be sent until a person or the network acts. */
+export const STATUSES_WITHOUT_LOGIN = Object.keys(REASON_OF_STATUS)
 const TRIED_AGAIN = 'You need not do anything: it is tried again by itself.'
 const TOO_MANY = '429'
 const UNREADABLE = 'unreadable'

@@ -118,7 +118,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'Messages wait on a WhatsApp Web connection whose phone is not linked: somebody has unlinked it there, or WhatsApp has.',
+      'The phone of a WhatsApp Web connection is not linked: somebody has unlinked it there, or WhatsApp has. If it was never linked, or was unlinked here, the alarm is raised only while messages wait.',
     nextStep: 'Link the phone of the number again. What waits is then sent.',
     command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,
@@ -128,7 +128,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'Messages wait on a WhatsApp Web connection whose device has logged in somewhere else, such as a second installation on a copy of the database. It does not log in again by itself, because the two would put each other out for ever.',
+      'The device of a WhatsApp Web connection has logged in somewhere else, such as a second installation on a copy of the database. It does not log in again by itself, because the two would put each other out for ever.',
     nextStep: 'End the other installation.',
     command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,
@@ -138,7 +138,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'Messages wait on a WhatsApp Web connection whose number WhatsApp has locked, banned or restricted. As a warning: it lets the number write to no new recipients for a while.',
+      'WhatsApp has locked, banned or restricted the number of a WhatsApp Web connection. As a warning: it lets the number write to no new recipients for a while.',
     nextStep:
       'Open WhatsApp on the phone of the number and follow what it says. Send less to people who do not know it.',
     command: commandLine`connection check NUMBER`,
@@ -149,7 +149,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'Messages wait on a WhatsApp Web connection that WhatsApp does not let log in: the version of this program is too old, or the certificate of the other side is wrong. It is tried again by itself.',
+      'WhatsApp does not let a WhatsApp Web connection log in: the version of this program is too old, or the certificate of the other side is wrong. It is tried again by itself.',
     nextStep: 'Wait a quarter of an hour. If it lasts, ask the person who runs Nuncio to update it.',
     command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,

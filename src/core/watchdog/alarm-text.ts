@@ -209,9 +209,9 @@ function reason(facts: Facts): string {
   return explained(facts).cause
 }
 
-/** An alarm about a limit for new recipients has no count of waiting messages. */
+/** An alarm about a limit for new recipients has no count of waiting messages, and that of a lost session may have none. */
 function reasonAndWaiting(facts: Facts): string {
-  return facts.has('waiting') ? `${reason(facts)} ${waiting(facts)}.` : reason(facts)
+  return Number(facts.text('waiting')) > 0 ? `${reason(facts)} ${waiting(facts)}.` : reason(facts)
 }
 
 function explained(facts: Facts): ExplainedReason {

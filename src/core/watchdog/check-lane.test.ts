@@ -20,6 +20,7 @@ const LANE: WatchedLane = {
   reason: 'due',
   until: null,
   lastWait: null,
+  hasLostSession: false,
   failingSince: null,
   lastAttemptAt: null,
   holder: { isAlive: true, host: 'here', pid: 7 },
@@ -101,6 +102,17 @@ describe('what is wrong with a lane', () => {
       'has a phone that is not linked, and nothing to send',
       { head: null, reason: 'idle', lastWait: 'device_unlinked', failingSince: NOW - 1, until: NOW + 1 },
       [],
+    ],
+    [
+      'has lost its session, though nothing waits',
+      {
+        head: null,
+        reason: 'device_unlinked',
+        lastWait: 'device_unlinked',
+        failingSince: NOW - 1,
+        hasLostSession: true,
+      },
+      ['device_unlinked'],
     ],
     [
       'has failures of one message alone',

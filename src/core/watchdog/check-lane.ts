@@ -92,7 +92,8 @@ function checkConnection(lane: WatchedLane, { measure, now }: LaneContext): Find
   if (lastWait === null || NOT_THE_CONNECTIONS.has(lastWait)) return null
   const facts = { ...factsOf(lane, measure), reason: lastWait }
   const kind = KIND_OF_WAIT.get(lastWait) ?? 'connection_offline'
-  const raises = lane.head !== null && (kind !== 'connection_offline' || now - since >= OFFLINE_AFTER_MS)
+  const matters = lane.head !== null || lane.hasLostSession
+  const raises = matters && (kind !== 'connection_offline' || now - since >= OFFLINE_AFTER_MS)
   return finding(lane, kind, { since, facts, raises })
 }
 

@@ -166,6 +166,7 @@ function watching({
     releaseLease: async () => {},
     readLanes: async () => lanes,
     readLanesOf: async () => [],
+    readLostSessions: async () => [],
     readChangedCapabilities: async () => [],
     measureLanes: async (wanted) => {
       countedMs += countTakesMs
@@ -226,6 +227,7 @@ function pausedLane(connectionId: ConnectionId, acceptedAt: number): WatchedLane
     reason: 'paused',
     until: null,
     lastWait: null,
+    hasLostSession: false,
     failingSince: null,
     lastAttemptAt: null,
     holder: null,

@@ -1,4 +1,4 @@
-import type { Instant, WorkerId } from '../ids.ts'
+import type { ConnectionId, Instant, WorkerId } from '../ids.ts'
 import { InterruptibleSleep } from '../interruptible-sleep.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Journal } from '../ports/journal.ts'
@@ -225,8 +225,9 @@ export class Watchdog {
       await this.#sleeper.sleep(REST_MS)
     }
     // Nothing waits in these any more, but their connection may be as broken as before.
-    const others = open.filter(({ kind, object }) => CONNECTION_ALARMS.has(kind) && !marks.has(object as never))
-    if (others.length > 0) await take(await watch.readLanesOf(others.map(({ object }) => object as never)))
+    const broken = open.filter(({ kind }) => CONNECTION_ALARMS.has(kind)).map(({ object }) => object as ConnectionId)
+    const others = [...new Set([...broken, ...(await watch.readLostSessions())])].filter((id) => !marks.has(id))
+    if (others.length > 0) await take(await watch.readLanesOf(others))
     this.#marks = marks
     this.#measures.keepOnly(marks)
     return { findings, oldestAt: oldestAt as Instant | null }

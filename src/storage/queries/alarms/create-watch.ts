@@ -26,7 +26,7 @@ import type { AlarmFacts } from '../../../core/watchdog/alarm.ts'
 import { isAlarmKind } from '../../../core/watchdog/alarm-kinds.ts'
 import { pages } from '../pages.ts'
 import type { WatchDatabase } from './watch-database.ts'
-import { readLanes, readLanesOf } from './watched-lanes.ts'
+import { readLanes, readLanesOf, readLostSessions } from './watched-lanes.ts'
 
 const CONNECTIONS_AT_ONCE = 100
 const MOST_COUNTED = 1_000
@@ -53,6 +53,7 @@ export function createWatch({ database, now, limits }: WatchParts): Watch {
     releaseLease: (watcher) => database.endTurn(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
+    readLostSessions: () => readLostSessions(database),
     measureLanes: (lanes) => database.measureLanes(lanes),
     readInstallation: () => readInstallation(database, now()),
     readUnconfirmed: () => database.readUnconfirmed(),

@@ -3,7 +3,8 @@ import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { FailureStreak } from '../../../core/ports/lanes.ts'
 import type { WatchedLane } from '../../../core/ports/watch.ts'
-import { explainLane, explainOwnWait, type LaneFacts, type OwnFacts } from '../lanes/lane-reason.ts'
+import { STATUSES_WITHOUT_LOGIN } from '../../../core/sentences/explain-session.ts'
+import { explainLane, explainOwnWait, type LaneFacts, type OwnFacts, withoutSession } from '../lanes/lane-reason.ts'
 import type { WatchDatabase } from './watch-database.ts'
 
 interface LaneRow extends LaneFacts, Pick<OwnFacts, 'retry' | 'media_state'> {
@@ -13,6 +14,8 @@ interface LaneRow extends LaneFacts, Pick<OwnFacts, 'retry' | 'media_state'> {
   readonly channel: string
   readonly policy: string
   readonly failure_streak: string | null
+  readonly session_since: Instant | null
+  readonly has_lost_session: number
   readonly last_attempt_at: Instant | null
   readonly owner_host: string | null
   readonly owner_pid: number | null
@@ -44,6 +47,17 @@ export async function readLanesOf(
   return found
 }
 
+/** The session `s` was ready, and no person has unlinked it here since: that would be no news. */
+const LOST = `s.ready_at is not null and s.status in (${STATUSES_WITHOUT_LOGIN.map((status) => `'${status}'`).join(', ')})
+  and not exists (select 1 from session_request r
+    where r.connection_id = s.connection_id and r.kind = 'unlink' and r.ended_at is not null)`
+
+/** There is one row for each linked phone. */
+export async function readLostSessions(database: WatchDatabase): Promise<readonly ConnectionId[]> {
+  const rows = await database.query(`select s.connection_id as id from session_status s where ${LOST}`, [])
+  return rows.map(({ id }) => id as ConnectionId)
+}
+
 /** Reads each lane by its key, so the query reads no other rows. */
 function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
   return `select x.*, q.accepted_at as head_at,
@@ -52,6 +66,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
     from (select c.id, c.account_id, c.number, c.channel, c.policy, c.state as connection_state,
         l.owner, l.wait_reason, l.wait_words, l.wait_until, l.failure_streak, l.last_attempt_at,
         s.status as session_status, s.code as session_code, s.refused_until as session_until,
+        s.since as session_since, case when ${LOST} then 1 else 0 end as has_lost_session,
         w.heartbeat_until as owner_until, w.host as owner_host, w.pid as owner_pid,
         o.message_sequence as open_sequence, o.number as open_number, o.started_at as open_started_at,
         o.evidence_until, o.words as open_words,
@@ -72,6 +87,7 @@ function selectLanes({ headOfC, unfinished }: WatchDatabase): string {
 function toLane(row: LaneRow, now: Instant): WatchedLane {
   // `error` is null, because while nothing can be written no alarm can be stored either.
   const explained = explainLane(row, { now, error: null })
+  const session = withoutSession(row)
   const own = explainOwnWait({ ...row, media_words: null, media_try_at: null }, now)
   const streak = JSON.parse(row.failure_streak ?? 'null') as FailureStreak | null
   return {
@@ -82,9 +98,15 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
     state: row.connection_state,
     policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
     ...explained,
-    // Between two probes of a failing connection, its lane waits for the messages that failed.
-    lastWait: row.wait_reason === 'all_deferred' && (streak?.failures ?? 0) >= 3 ? 'trouble' : row.wait_reason,
-    failingSince: streak?.since ?? null,
+    // The session knows at once, the lane with its next attempt. Between two probes of a failing connection, its lane waits for
+    // the messages that failed.
+    lastWait: session
+      ? session.reason
+      : row.wait_reason === 'all_deferred' && (streak?.failures ?? 0) >= 3
+        ? 'trouble'
+        : row.wait_reason,
+    hasLostSession: Number(row.has_lost_session) === 1,
+    failingSince: session ? row.session_since : (streak?.since ?? null),
     lastAttemptAt: row.last_attempt_at,
     holder:
       row.owner === null

@@ -165,7 +165,7 @@ function held({ held: words }: LaneFacts): LaneReason | null {
  * Why its session cannot send until a person or the network acts. Read from the session, because the lane itself notices it
  * only at its next attempt, maybe hours later.
  */
-function withoutSession(lane: LaneFacts): LaneReason | null {
+export function withoutSession(lane: LaneFacts): LaneReason | null {
   const { session_status: status, session_code: code, session_until: refusedUntil } = lane
   return status === null ? null : whyNotLoggedIn({ status, code, refusedUntil })
 }
