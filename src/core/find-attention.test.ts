@@ -75,7 +75,7 @@ describe('what needs attention', () => {
         ['alarm reports_missing con_1', 'No report came.', 'Check the callback address.'],
         [
           'number con_2 credentials_refused',
-          '15550001001: The network rejects the credentials of 15550001001. 2 messages wait.',
+          '15550001001: Meta rejects the credentials of 15550001001. 2 messages wait.',
           'Enter valid credentials in the settings of the connection, then resume it. → nuncio connection resume 15550001001',
         ],
         [

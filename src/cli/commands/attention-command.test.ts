@@ -168,7 +168,7 @@ describe.each(ENGINES)('attention, on %s', (engine) => {
     ])
     assert.match(
       stdout,
-      /Unconfirmed.*\n {2}message-1 from 15550001000 to an erased recipient, accepted .*\. Its result is unknown, and no report shows whether it arrived\. It cannot be sent again\. If you know that it arrived, choose “It arrived”\.\n\nNumbers that need you\n {2}15550001000: The network rejects the credentials of 15550001000\. 1 message waits \(Acme\)\. Since: /,
+      /Unconfirmed.*\n {2}message-1 from 15550001000 to an erased recipient, accepted .*\. Its result is unknown, and no report shows whether it arrived\. It cannot be sent again\. If you know that it arrived, choose “It arrived”\.\n\nNumbers that need you\n {2}15550001000: The sandbox rejects the credentials of 15550001000\. 1 message waits \(Acme\)\. Since: /,
     )
   })
 

@@ -230,10 +230,9 @@ describe.each(ENGINES)('connections in the console, on %s', (engine) => {
     assert.deepEqual([code, sentence, until, canBeEnded], ['new_recipients', said, NOON + 3 * 3_600_000, false])
     assert.deepEqual([overview.lanes[0]?.meaning, overview.lanes[0]?.until], [said, NOON + 3 * 3_600_000])
     assert.equal(doneAt, null)
-
     await world.lane(id, { reason: 'pace', until: NOON + 60_000 })
-    const paced = await world.call('readOverview', { params: { account }, as: anna })
-    assert.equal(paced.lanes[0]?.meaning, '15550001000 sends one message each 2 s.')
+    const { lanes } = await world.call('readOverview', { params: { account }, as: anna })
+    assert.equal(lanes[0]?.meaning, '15550001000 sends one message each 2 s.')
   })
 
   it('do not say when a lane is done that waits for a person, though it is tried again', async () => {

@@ -110,8 +110,7 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
   it('sees all that is wrong at once', async () => {
     const body = { link: await link('set-up'), name: ' ', email: 'olga', password: 'Password123456789' }
 
-    const refused = world.handlers.setUp({ params: {}, query: {}, body }, world.visit(new Browser()))
-
+    const refused = world.handlers.setUp({ ...nothing, body }, world.visit(new Browser()))
     assert.deepEqual(await faultsOf(refused), ['name', 'email', 'password'])
   })
 })
@@ -150,8 +149,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   it('see all that is wrong at once when they accept an invitation', async () => {
     const body = { link: await invite(owner, 'ben@example.org'), name: '', password: 'Password123456789' }
 
-    const refused = world.handlers.acceptInvitation({ params: {}, query: {}, body }, world.visit(new Browser()))
-
+    const refused = world.handlers.acceptInvitation({ ...nothing, body }, world.visit(new Browser()))
     assert.deepEqual(await faultsOf(refused), ['name', 'password'])
   })
 
