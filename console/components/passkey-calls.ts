@@ -22,7 +22,7 @@ export async function stepUpByPasskey(): Promise<void> {
   await call('stepUpByPasskey', { body: await answer(await call('requestPasskeyStepUp', {})) })
 }
 
-// Called with a challenge of the service, so that it is there: a browser remembers an import that failed while it was away.
+// Imports only after the service has given a challenge, so the service is not away: a browser remembers a failed import.
 async function answer({ ticket, options }: Challenge) {
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const optionsJSON = options as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON']

@@ -2,7 +2,7 @@ import type { MediaType } from '../core/message/message.ts'
 import { MediaProblem, quote } from './media-problem.ts'
 import { tooBig } from './too-big.ts'
 
-// All codings there are. Hosts send other words for files that are not compressed, such as `binary` and `utf-8`.
+// All codings that compress. Hosts send other words, such as `binary` and `utf-8`, for files that are not compressed.
 const CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress'])
 
 interface Announcement {

@@ -21,7 +21,7 @@ export interface SessionRight {
 
 /** What is written in one transaction. Everything left out stays. */
 export interface SessionChange {
-  /** The whole new credentials. Left out: they stay. */
+  /** The whole new credentials. */
   readonly credentials?: Uint8Array
   /** All entries of these kinds are removed first. The session counts as reset then: see `OpenedSession.mustReset`. */
   readonly reset?: readonly string[]

@@ -40,7 +40,7 @@ export class PostgresChannelState {
   readonly #additions: Batcher<NewEntry, boolean>
   readonly #removals: Batcher<Removal, undefined>
 
-  /** `additions` carries nothing else: what is added must not wait behind anything once it was found to be wanted. */
+  /** `additions` carries nothing else, because an entry must be written at once after `isWanted` has returned true. */
   constructor({ pgConnection, additions }: { readonly pgConnection: PgConnection; readonly additions: PgConnection }) {
     this.#pgConnection = pgConnection
     this.#additionsConnection = additions

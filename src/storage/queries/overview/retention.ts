@@ -31,8 +31,8 @@ export async function readRetention(store: Store, accountId: AccountId): Promise
 }
 
 /**
- * Messages are deleted in the order of their acceptance, except those that are kept back. So all other messages before the
- * last of these are deleted, though the figures of their hours are kept for longer.
+ * The old messages that deletion has kept back. Messages are deleted in the order of their acceptance, so up to the last of
+ * these (`last`; 0: there is none) no other message is left, although hours before it may still have figures.
  */
 async function readKeptBack(
   { database }: Store,

@@ -25,8 +25,8 @@ export function refuseOtherSchema(path: string): void {
 }
 
 /**
- * Holds all lanes in a copy, before it is put in its place: from then on nothing of it is sent before a
- * person has checked it (G12). People sign in again, because sessions that were ended since would be alive.
+ * Holds all lanes in a copy, before it is put in its place: from then on nothing of it is sent before a person has checked it
+ * (G12). People sign in again, because sessions that ended after the copy was made would be valid again.
  */
 export function holdRestored(path: string, hold: RestoredHold): void {
   withDatabase(path, {}, (database) => {
