@@ -1,4 +1,4 @@
-// Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+// Sends a text and a document. Needs API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 package main
 
 import (
@@ -27,7 +27,7 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
+// The key belongs to what happened, not to the try: running this again for the same order sends nothing twice.
 func send(key string, message object) (string, error) {
 	body, err := json.Marshal(object{"from": os.Getenv("FROM"), "to": os.Getenv("TO"), "message": message})
 	if err != nil {

@@ -1,8 +1,8 @@
 <?php
-// Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+// Sends a text and a document. Needs API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 declare(strict_types=1);
 
-// The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
+// The key belongs to what happened, not to the try: running this again for the same order sends nothing twice.
 function send(string $key, array $message): string
 {
     $body = json_encode(['from' => getenv('FROM'), 'to' => getenv('TO'), 'message' => $message], JSON_THROW_ON_ERROR);
@@ -30,7 +30,7 @@ function send(string $key, array $message): string
             );
             throw new DomainException(implode('; ', $why) ?: "status $status");
         }
-        // Not taken, or nobody knows: with the same key it is safe to send again.
+        // Not accepted, or nobody knows: with the same key it is safe to send again.
         if ($wait > 0) {
             sleep((int) headerOf('retry-after', $http_response_header) ?: $wait);
         }

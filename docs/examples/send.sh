@@ -1,8 +1,8 @@
 #!/bin/sh
-# Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+# Sends a text and a document. Needs API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 set -eu
 
-# The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
+# The key belongs to what happened, not to the try: running this again for the same order sends nothing twice.
 send() {
   key=$1 body=$2
   for wait in 1 2 4 last; do
@@ -14,12 +14,12 @@ send() {
 }
     case $status:$reply in
       200:'{"success":true,'*) echo "$key: accepted"; return ;;
-      # Not taken, or nobody knows: with the same key it is safe to send again.
+      # Not accepted, or nobody knows: with the same key it is safe to send again.
       000:* | 429:* | 5??:*) [ "$wait" = last ] || sleep "$wait" ;;
       *) break ;;
     esac
   done
-  # data.errors says for each field what is wrong and how to mend it.
+  # data.errors says for each field what is wrong and how to fix it.
   echo "$key: not accepted: $reply" >&2
   return 1
 }

@@ -1,10 +1,10 @@
-// Sends a text and a document. Wants API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
+// Sends a text and a document. Needs API_URL, NUNCIO_TOKEN, FROM, TO, DOCUMENT_URL and ORDER in the environment.
 import { createClient, type Message, NuncioRefusal, NuncioUnreachable } from '@nuncio/client'
 
 const { API_URL = '', NUNCIO_TOKEN = '', FROM: from = '', TO: to = '', DOCUMENT_URL = '', ORDER = '' } = process.env
 const client = createClient({ url: API_URL, token: NUNCIO_TOKEN })
 
-// The key belongs to what happened, not to the try: whoever runs this again for the same order sends nothing twice.
+// The key belongs to what happened, not to the try: running this again for the same order sends nothing twice.
 async function send(idempotencyKey: string, message: Message): Promise<void> {
   try {
     const { messageId } = await client.send(message, { idempotencyKey })
