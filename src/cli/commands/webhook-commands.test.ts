@@ -169,6 +169,11 @@ describe.each(ENGINES)('nuncio webhook, on %s', (engine) => {
   it.each([
     ['a private address', ['add', 'http://127.0.0.1/hook'], /argument_invalid/],
     ['what is no address', ['add', 'shop'], /argument_invalid/],
+    [
+      'another port',
+      ['add', 'https://shop.example.com:3000/'],
+      /Port 3000 is refused: only the ports 80, 443, 8080 and 8443/,
+    ],
     ['an unknown notice', ['add', URL, '--notice', 'message.lost'], /There is no notice “message\.lost”/],
     ['a test as a notice', ['add', URL, '--notice', 'webhook.test'], /argument_invalid/],
     ['an unknown webhook', ['enable', 'whk_0'], /There is no webhook whk_0\. See: nuncio webhook list/],

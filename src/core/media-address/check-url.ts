@@ -224,8 +224,5 @@ function refuse(code: RefusedUrl['code'], detail: string): RefusedUrl {
 }
 
 function refusePort(port: number): RefusedUrl {
-  return refuse(
-    'url_port_refused',
-    `Port ${port} is refused: media is fetched from the ports 80, 443, 8080 and 8443 only.`,
-  )
+  return refuse('url_port_refused', `Port ${port} is refused: only the ports 80, 443, 8080 and 8443 are allowed.`)
 }

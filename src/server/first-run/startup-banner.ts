@@ -34,7 +34,7 @@ function setupLines({ url, file }: SetupLink): readonly string[] {
     '',
     url,
     '',
-    file === null ? '' : `It also stands in ${file}. A new one: ${commandLine`user setup-link`}`,
+    file === null ? '' : `It is also in ${file}. A new one: ${commandLine`user setup-link`}`,
   ]
 }
 
