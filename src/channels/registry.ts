@@ -22,8 +22,13 @@ import { parseWhatsAppWebSettings } from './whatsapp-web/settings.ts'
 /** Opens the client of a network. Loaded only on demand, because it is large. */
 export type OpenOnboarding = () => Promise<ChannelOnboarding>
 
+interface NetworkUrls {
+  readonly whatsappCloudUrl: string
+  readonly whatsappWebUrl: { readonly rootKey: string | null }
+}
+
 interface NetworkParts {
-  readonly settings: { readonly whatsappCloudUrl: string }
+  readonly settings: Pick<NetworkUrls, 'whatsappCloudUrl'>
   readonly clock: Clock
   /** What calls adapters. */
   readonly guarded: GuardedCall
@@ -94,6 +99,17 @@ export const CHANNELS: readonly ChannelDescription[] = DEFINITIONS.map(({ descri
 
 /** The same, and those whose packages are installed by command. */
 export const KNOWN_CHANNELS: readonly ChannelDescription[] = ALL.map(({ description }) => description)
+
+/** The same, and which of them reach a simulator of their network: people must not take it for the network. */
+export function channelsOf({ whatsappCloudUrl, whatsappWebUrl }: NetworkUrls): readonly ChannelDescription[] {
+  const simulated = [
+    ...(whatsappCloudUrl.startsWith('https://') ? [] : [WHATSAPP_CLOUD_DESCRIPTION]),
+    ...(whatsappWebUrl.rootKey === null ? [] : [WHATSAPP_WEB_DESCRIPTION]),
+  ]
+  return KNOWN_CHANNELS.map((channel) =>
+    simulated.includes(channel) ? { ...channel, label: `${channel.label} (simulator)` } : channel,
+  )
+}
 
 /** Checks settings of a connection given as text. Refuses with a sentence that names the setting. */
 export function parseChannelSettings(

@@ -199,9 +199,14 @@ describe('settings', () => {
   })
 
   it('warn of what is dangerous in production', () => {
-    const { warnings } = read({ NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8', NUNCIO_SANDBOX_MAY_CRASH: 'true' })
+    const { warnings } = read({
+      NUNCIO_MEDIA_ALLOWED_PRIVATE: '127.0.0.0/8',
+      NUNCIO_SANDBOX_MAY_CRASH: 'true',
+      NUNCIO_WHATSAPP_CLOUD_URL: 'http://127.0.0.1:4000',
+      NUNCIO_WHATSAPP_WEB_URL: `ws://127.0.0.1:4001/ws/chat#${Buffer.alloc(32).toString('base64url')}`,
+    })
 
-    assert.equal(warnings.length, 2)
+    assert.equal(warnings.length, 4)
     assert.match(warnings[0] ?? '', /127\.0\.0\.0\/8/)
   })
 

@@ -143,6 +143,18 @@ describe.each(ENGINES)('the private API of the console, on %s', (engine) => {
     assert.deepEqual(butFor('403 step_up_required', answers), [])
   })
 
+  it('lets a phone be linked to the end with the sign-in that it was begun with', async () => {
+    const params = paramsOf(CONSOLE_ROUTES.watchPhone, acme)
+    const watch = () => world.refusal('watchPhone', { as: acme.owner, params })
+    const before = world.now
+    world.now = before + 6 * 60_000
+    const soon = await watch()
+    world.now = before + 16 * 60_000
+    const late = await watch()
+
+    assert.deepEqual([soon, late], ['409 channel_without_phone', '403 step_up_required'])
+  })
+
   it('answers every route as its contract promises, without a fault', async () => {
     for (const { name, route } of ROUTES.filter(({ route }) => route.method === 'GET' && route.access !== 'public')) {
       const response = await world.fetch(name, { as: acme.owner, params: paramsOf(route, acme), query: queryOf(name) })

@@ -52,12 +52,14 @@ export const phoneRoutes = {
     body: z.object({ kind: phoneRequestKind }),
     reply: phoneRequest,
   }),
-  /** Keeps it going for another minute. With the code, any phone can be linked to this installation. */
+  /**
+   * Keeps it going for another minute. With the code, any phone can be linked to this installation, so it needs a step-up too, but
+   * an older one is enough: see `PROOF_LASTS_MS` of its handler.
+   */
   watchPhone: consoleRoute({
     method: 'POST',
     path: '/accounts/:account/connections/:id/phone/:request/watch',
     access: 'developer',
-    stepUp: true,
     params: ofRequest,
     reply: phoneRequest,
   }),

@@ -54,8 +54,11 @@ export async function authorize(
 }
 
 /** Also called by handlers whose route is sensitive only for some inputs. */
-export function requireFreshProof({ now, provenAt }: Pick<PersonRequest, 'now' | 'provenAt'>): void {
-  if (now - provenAt > STEP_UP_LASTS_MS) throw new Refusal('step_up_required')
+export function requireFreshProof(
+  { now, provenAt }: Pick<PersonRequest, 'now' | 'provenAt'>,
+  lastsMs = STEP_UP_LASTS_MS,
+): void {
+  if (now - provenAt > lastsMs) throw new Refusal('step_up_required')
 }
 
 const MOST_USER_AGENT = 500

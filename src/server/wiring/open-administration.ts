@@ -1,4 +1,4 @@
-import { createOnboardings, createReadReported, KNOWN_CHANNELS } from '../../channels/registry.ts'
+import { channelsOf, createOnboardings, createReadReported } from '../../channels/registry.ts'
 import { type InboxRecord, readInboxEntry } from '../../channels/sandbox/inbox.ts'
 import type { Settings } from '../../config/read-settings.ts'
 import { createConnectionService } from '../../connections/connection-service.ts'
@@ -133,7 +133,7 @@ export async function openAdministration(
       const { PasswordHasher } = await import('../../http/console-api/people/password-hasher.ts')
       return new PasswordHasher().hash(password)
     },
-    channels: KNOWN_CHANNELS,
+    channels: channelsOf(settings),
     connectionService: createConnectionService({
       onboardings: createOnboardings(networkParts(settings, systemClock)),
       openSecrets: openSecretsOnce,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import packageFile from '../../../package.json' with { type: 'json' }
 import { assetPath } from '../../assets/asset-path.ts'
-import { createOnboardings, createReadReported, KNOWN_CHANNELS } from '../../channels/registry.ts'
+import { channelsOf, createOnboardings, createReadReported } from '../../channels/registry.ts'
 import { SANDBOX_COMMANDS } from '../../channels/sandbox/commands.ts'
 import { SANDBOX } from '../../channels/sandbox/index.ts'
 import { planRead } from '../../channels/sandbox/receipts.ts'
@@ -53,7 +53,7 @@ export async function openConsole({
       findStorageError: findError,
       randomBytes,
       secrets,
-      channels: KNOWN_CHANNELS,
+      channels: channelsOf(settings),
       connectionService: createConnectionService({
         onboardings: createOnboardings(networkParts(settings, clock)),
         openSecrets: async () => secrets,

@@ -1,11 +1,16 @@
 import type { PhoneRequestView, phoneRoutes } from '../../../contract/console/phone.ts'
+import { STEP_UP_LASTS_MS } from '../../../core/people/lifetimes.ts'
 import type { SessionRequestView } from '../../../core/ports/console/device-sessions.ts'
 import { placeOfCode } from '../../../core/ports/session-requests.ts'
 import { Refusal } from '../../../core/refusals.ts'
 import { explainRequestEnd } from '../../../core/sentences/explain-session.ts'
+import { requireFreshProof } from '../authorize.ts'
 import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest, Handlers } from '../request-context.ts'
 import { own } from './connection-info.ts'
+
+// Nobody is asked again while a code is shown: a request takes minutes, and needed a step-up itself.
+const PROOF_LASTS_MS = STEP_UP_LASTS_MS + 10 * 60_000
 
 /** Handlers for the phone that a connection is linked to. */
 export function phoneHandlers({ store, secrets, connectionService }: ConsoleDeps): Handlers<typeof phoneRoutes> {
@@ -30,6 +35,7 @@ export function phoneHandlers({ store, secrets, connectionService }: ConsoleDeps
       return present(view, { id, lane, context })
     },
     async watchPhone({ params: { id, request } }, context) {
+      requireFreshProof(context, PROOF_LASTS_MS)
       const { lane } = await readLinked({ id }, context)
       return present(await deviceSessions.watch(own({ id }, context), request), { id, lane, context })
     },
