@@ -9,7 +9,7 @@ import { type OpenConsole, openConsole } from '../support/browser/open-console.t
 const obstacle = whyNoBrowser()
 const PACED = '15550007777'
 const [FINE, UNKNOWN_DELIVERED, UNKNOWN] = ['15551234567', '15550100003', '15550100004']
-// "Download failed, tried again, goes on 14:30:12 at the earliest", with its icon.
+// "Download will be tried again, goes on 14:30:12 at the earliest", with its icon.
 const LONG_WAIT_PX = 420
 const LOGS = '/developer/logs'
 const [SMALLEST, PHONE, TABLET, LAPTOP] = [

@@ -211,7 +211,7 @@ describe('the place of a waiting message', () => {
 
   it('has no seconds if the time is far ahead', () => {
     const until = NOW + 2 * 3_600_000
-    const wait = { code: 'media_pending', list: 'Download failed, tried again', sentence: '', until }
+    const wait = { code: 'media_pending', list: 'Download will be tried again', sentence: '', until }
 
     assert.match(placeText({ ...place, estimatedAt: until }, NOW) ?? '', /about (\d+ \w+, )?\d\d:\d\d$/)
     assert.match(placeText({ ...place, wait }, NOW) ?? '', /again, goes on (\d+ \w+, )?\d\d:\d\d at the earliest$/)

@@ -226,14 +226,14 @@ describe.each(ENGINES)('explain, on %s', (engine) => {
     const list = (await world.cli('connection', 'list')).stdout
     const seen = await createLaneViews(world.store).readLane({ accountId: account, id: connectionId })
 
-    const words = 'files.test answered 503 (service unavailable). It is tried again: try 2 of 4.'
+    const words = 'files.test answered 503 (service unavailable). The next try is number 2 of 4.'
     assert.match(fresh, /\nWhy: Its file is downloaded soon\.\n/)
     assert.doesNotMatch(fresh, /Goes on:/)
     assert.ok(stdout.includes(`\nWhy: ${words}\n`), stdout)
     assert.match(stdout, /\nGoes on: in 30 seconds at the earliest, at /)
     assert.match(
       list,
-      / files\.test answered 503 \(service unavailable\)\. It is tried again: try 2 of 4\. Goes on in 30 seconds at the earliest\.\n/,
+      / files\.test answered 503 \(service unavailable\)\. The next try is number 2 of 4\. Goes on in 30 seconds at the earliest\.\n/,
     )
     assert.deepEqual(seen.standsStill, { reason: 'all_deferred', words: null, until: NOON + 60_000, canBeEnded: false })
   })

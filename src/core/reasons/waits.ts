@@ -51,9 +51,9 @@ export const WAIT_REASONS = {
     causes: [
       {
         when: { words: /./ },
-        list: 'Download failed, tried again',
-        nextStep: 'It is tried again by itself. If the fault is at the file host, fix it before the next try.',
-        example: 'files.example answered 404 (not found). It is tried again: try 2 of 4.',
+        list: 'Download will be tried again',
+        nextStep: 'If the fault is at the file host, fix it before the next try.',
+        example: 'files.example answered 404 (not found). The next try is number 2 of 4.',
       },
     ],
   },

@@ -25,6 +25,8 @@ const TITLES: Readonly<Record<string, Title>> = {
   waiting: ({ waitedMs }) => (waitedMs === undefined ? undefined : `Waited ${durationText(Number(waitedMs))}`),
   'service-stopped': ({ how }) => (how === 'frozen' ? 'Nuncio stood still' : undefined),
   'media-retry': ({ tries }) => (tries ? `Download failed, try ${String(tries)} of ${MOST_DOWNLOADS}` : undefined),
+  'media-failed': ({ tries }) =>
+    Number(tries) > 1 ? `File not downloaded, try ${String(tries)} of ${MOST_DOWNLOADS}` : undefined,
   'attempt-begun': ({ attempt, template }) =>
     template
       ? `Attempt ${String(attempt)}: as template ${template}`

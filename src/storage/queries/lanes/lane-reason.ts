@@ -262,7 +262,7 @@ export function laneFacts(now: Instant) {
 const MEDIA = sql<Tables['media']['state'] | null>`x.state`
 const NEXT_TRY = sql<Instant | null>`case when x.state = 'pending' and x.tries > 0 then x.next_try_at end`
 const LAST_TRY = sql<string | null>`case when x.state = 'pending' and x.tries > 0
-  then x.words || ' It is tried again: try ' || (x.tries + 1) || ' of ' || ${sql.lit(MOST_DOWNLOADS)} || '.' end`
+  then x.words || ' The next try is number ' || (x.tries + 1) || ' of ' || ${sql.lit(MOST_DOWNLOADS)} || '.' end`
 
 /** The same of the attachment of a message, for `explainOwnWait`. Table: its media `x`. */
 export const MEDIA_FACTS = [MEDIA.as('media_state'), NEXT_TRY.as('media_try_at'), LAST_TRY.as('media_words')] as const
