@@ -284,7 +284,9 @@ export const SETTINGS = {
     purpose:
       'Where connections of the channel whatsapp-web log in; another one than WhatsApp’s own is for a simulator of it.',
     warning: ({ url, rootKey }) =>
-      rootKey === null ? null : `NUNCIO_WHATSAPP_WEB_URL logs in at ${url} and not at WhatsApp: messages reach no phone.`,
+      rootKey === null
+        ? null
+        : `NUNCIO_WHATSAPP_WEB_URL logs in at ${url} and not at WhatsApp: messages reach no phone.`,
   }),
   whatsappWebVersion: setting({
     name: 'NUNCIO_WHATSAPP_WEB_VERSION',

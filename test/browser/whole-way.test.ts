@@ -51,7 +51,13 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByLabel('Type “shop” to confirm').fill('shop')
       await page.getByRole('button', { name: 'Delete token' }).click()
       await expect(page.getByRole('dialog')).toBeHidden()
-      assert.equal((await send(opened, token)).status, 401)
+      const refused = await send(opened, token)
+      assert.equal(refused.status, 401)
+
+      await page.getByRole('navigation').getByRole('link', { name: 'API logs' }).click()
+      await page.getByRole('row', { name: /401/ }).getByRole('link').first().click()
+      await expect(page.getByText(/The token “shop” was deleted by/)).toBeVisible()
+      await expect(page.getByText(/^The caller was told: The API token is/)).toBeVisible()
     } finally {
       await opened.close()
     }

@@ -32,7 +32,7 @@ describe('the choices for a new token', () => {
   const all = { name: ' shop ', events: SENDS, numbers: null, sourceRanges: null, end: null }
 
   it.each([
-    [all, 'shop may send messages from each number of this account, also later ones.'],
+    [all, 'shop may send messages from all numbers of this account, new ones too.'],
     [
       { ...all, ...LIMITED, name: '', end: now },
       `This token may send messages from 15550001000, 15550001010, only when called from ::1, until ${localDateTime(now)}.`,

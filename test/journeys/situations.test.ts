@@ -69,7 +69,7 @@ describe.each(ENGINES)('the page of a request in a running service on $name says
     assert.deepEqual(refusalOf(address), [
       REFUSED,
       // The address contains the port, which may be any free one.
-      'The URL names an address that is not public: use one on the internet. To try it out, use one of our samples in http://127.0.0.1:0/docs/samples/: photo.jpg, invoice.pdf, tour.mp4, hello.wav. Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8, then restarts Nuncio.',
+      'The URL names an address that is not public: use one on the internet. To try it out, use one of our samples in http://127.0.0.1:0/docs/samples/: photo.jpg, invoice.pdf, tour.mp4, hello.wav. Or ask the operator to set NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8 and to restart Nuncio.',
       'Give a public URL. For tests the person who runs Nuncio can allow private addresses.',
     ])
     assert.deepEqual(refusalOf(unknown), [

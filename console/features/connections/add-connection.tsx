@@ -72,7 +72,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
         <Stack gap="lg">
           <TextInput
             label="Number"
-            description="With the country code, such as 15550001000."
+            description="With the country code, such as 15557654321."
             required
             autoFocus
             inputMode="tel"
@@ -81,7 +81,7 @@ function AddForm({ channels }: { readonly channels: readonly ChannelView[] }) {
           />
           <Radio.Group
             label="Channel"
-            description="The network that the number is reached through."
+            description="The network that the number sends by."
             {...form.getInputProps('channel')}
             onChange={(channel: string) => form.setValues({ channel, settings: {} })}
           >

@@ -301,7 +301,7 @@ function Strip({ connection }: { readonly connection: ConnectionView }) {
         }
       />
       <StripFact
-        name="Done about"
+        name="All sent about"
         value={doneAt === null ? '–' : <TimeAgo at={doneAt} isClock="estimate" />}
         note={doneAt === null && waiting.count > 0 ? 'not known' : null}
       />

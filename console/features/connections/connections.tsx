@@ -194,7 +194,7 @@ function columnsOf(account: string, sentToday: ReturnType<typeof useSentToday>):
     },
     {
       key: 'done',
-      header: 'Done about',
+      header: 'All sent about',
       hideBelow: 1200,
       card: 'hidden',
       cell: ({ doneAt }) => (doneAt === null ? null : <TimeAgo at={doneAt} isQuiet isClock="estimate" />),

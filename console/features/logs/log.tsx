@@ -257,13 +257,15 @@ function Result({ detail }: { readonly detail: LogDetail }) {
   )
 }
 
+/** Why a token is not valid is said above, and not to the caller. */
 function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }) {
+  const isAboutToken = entry.status === 401
   return entry.errors.map(({ field, code, message }, index) => (
     <Cause
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
-      meaning={`${entry.summed ? '' : `${field ?? 'The reply says'}: `}${withoutMarks(message)}`}
+      meaning={`${entry.summed ? '' : `${isAboutToken || field === null ? 'The caller was told' : field}: `}${withoutMarks(message)}`}
       whatToDo={nextSteps[index] ?? null}
     />
   ))

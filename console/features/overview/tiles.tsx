@@ -72,7 +72,7 @@ export function Tiles({ seen }: { readonly seen: OverviewReply }) {
         note={
           latency === null
             ? null
-            : `median, waits included · p95 ${durationText(latency.p95Ms)} (last ${numberText(latency.messages)})`
+            : `median of the last ${numberText(latency.messages)}, waits included · p95 ${durationText(latency.p95Ms)}`
         }
         search={{ ...since, result: 'published' }}
       />

@@ -32,7 +32,7 @@ export function choiceText({ name, events, numbers, sourceRanges, end }: TokenCh
   const named = name.trim() === '' ? 'This token' : name.trim()
   if (events.length === 0) return `${named} may do nothing: each request with it is refused.`
   const acts = events.map((event) => EVENT_ACTS[event] ?? event).join(', ')
-  const from = numbers === null ? 'each number of this account, also later ones' : numbers.join(', ')
+  const from = numbers === null ? 'all numbers of this account, new ones too' : numbers.join(', ')
   const callers = sourceRanges === null ? '' : `, only when called from ${sourceRanges.join(', ')}`
   return `${named} may ${acts} from ${from}${callers}${end === null ? '' : `, until ${localDateTime(end)}`}.`
 }

@@ -49,7 +49,7 @@ export function Tokens() {
   return (
     <Page
       title="API tokens"
-      about="Your programs send one in the header x-api-key. It may do what its events say, and expires."
+      about="Your programs send one in the header x-api-key. It may do only what its events allow, and it expires."
       actions={account.can('developer') ? <CreateLink /> : null}
     >
       <Tabs

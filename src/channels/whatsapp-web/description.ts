@@ -22,7 +22,7 @@ export const WHATSAPP_WEB_DESCRIPTION: ChannelDescription = {
     {
       name: 'new_recipients_per_day',
       label: 'New recipients a day',
-      help: `To how many people it may write for the first time within 24 hours; messages to more wait. Write ${NEW_RECIPIENTS.off} for no limit.`,
+      help: `To how many people it may write for the first time within 24 hours; messages to others then wait. ${NEW_RECIPIENTS.off}: no limit.`,
       kind: 'text',
       isRequired: false,
       unset: String(NEW_RECIPIENTS.unset),
@@ -30,7 +30,7 @@ export const WHATSAPP_WEB_DESCRIPTION: ChannelDescription = {
     {
       name: 'typing',
       label: 'Typing',
-      help: 'Shows the recipient for half a second that something is typed before a text comes.',
+      help: 'Before a text comes, the recipient sees “typing” for about half a second.',
       kind: 'switch',
       isRequired: false,
       unset: 'off',

@@ -51,7 +51,7 @@ describe('checkMediaUrl', () => {
     const sample = 'http://127.0.0.1:8090/docs/samples/photo.jpg'
     const own = { allowed: [], refused: [], samples: new Map([[sample, '/photo.jpg']]) }
     const help =
-      'To try it out, use one of our samples in http://127.0.0.1:8090/docs/samples/: photo.jpg. Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=127.0.0.0/8, then restarts Nuncio.'
+      'To try it out, use one of our samples in http://127.0.0.1:8090/docs/samples/: photo.jpg. Or ask the operator to set NUNCIO_MEDIA_ALLOWED_PRIVATE=127.0.0.0/8 and to restart Nuncio.'
 
     for (const host of ['127.0.0.1:8080', 'localhost:8080'])
       expect(checkMediaUrl(sample.replace('127.0.0.1:8090', host), own)).toMatchObject({
@@ -59,7 +59,7 @@ describe('checkMediaUrl', () => {
         detail: expect.stringContaining(help),
       })
     expect(checkMediaUrl('http://10.0.0.1/', own)).toMatchObject({
-      detail: expect.stringContaining(' NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8, then restarts Nuncio.'),
+      detail: expect.stringContaining(' NUNCIO_MEDIA_ALLOWED_PRIVATE=10.0.0.0/8 and to restart Nuncio.'),
     })
     expect(checkMediaUrl('http://169.254.169.254/', own)).toMatchObject({
       detail: expect.stringMatching(/photo\.jpg\.$/),

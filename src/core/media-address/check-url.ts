@@ -157,7 +157,7 @@ function refusePrivate(
   if (first === undefined || named === null) return refused
   const sample = ` To try it out, use one of our samples in ${folderOf(first)}: ${named}.`
   const setting =
-    network === null ? '' : ` Or the operator sets NUNCIO_MEDIA_ALLOWED_PRIVATE=${network}, then restarts Nuncio.`
+    network === null ? '' : ` Or ask the operator to set NUNCIO_MEDIA_ALLOWED_PRIVATE=${network} and to restart Nuncio.`
   return { ...refused, detail: sentence + sample + setting }
 }
 

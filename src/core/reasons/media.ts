@@ -152,9 +152,9 @@ export const MEDIA_REASONS: Readonly<Record<MediaFailureCode, MediaReason>> = {
     ],
   ),
   media_status: row(
-    'File not found or not given',
+    'File host gave no file',
     [
-      'The media host answered with a status that brings no file.',
+      'The file host answered without the file.',
       'Check the URL in a private browser window. If the file is there now, retry.',
     ],
     [

@@ -9,7 +9,7 @@ import type { ConsoleDeps } from '../console-deps.ts'
 import type { AccountRequest, Handlers } from '../request-context.ts'
 import { own } from './connection-info.ts'
 
-// Nobody is asked again while a code is shown: a request takes minutes, and needed a step-up itself.
+// The person is not asked again while a code is shown: a request takes minutes, and needed a step-up itself.
 const PROOF_LASTS_MS = STEP_UP_LASTS_MS + 10 * 60_000
 
 /** Handlers for the phone that a connection is linked to. */
