@@ -57,7 +57,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`a newcomer to the console, on 
       await page.getByRole('navigation').getByRole('link', { name: 'API logs' }).click()
       await page.getByRole('row', { name: /401/ }).getByRole('link').first().click()
       await expect(page.getByText(/The token “shop” was deleted by/)).toBeVisible()
-      await expect(page.getByText(/^The caller was told: The API token is/)).toBeVisible()
+      await expect(page.getByText(/^The reply says: The API token is/)).toBeVisible()
     } finally {
       await opened.close()
     }

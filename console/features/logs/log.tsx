@@ -265,7 +265,7 @@ function Errors({ detail: { entry, nextSteps } }: { readonly detail: LogDetail }
       key={`${code} ${field ?? ''} ${message}`}
       code={code}
       page="refusals"
-      meaning={`${entry.summed ? '' : `${isAboutToken || field === null ? 'The caller was told' : field}: `}${withoutMarks(message)}`}
+      meaning={`${entry.summed ? '' : `${isAboutToken || field === null ? 'The reply says' : field}: `}${withoutMarks(message)}`}
       whatToDo={nextSteps[index] ?? null}
     />
   ))
