@@ -65,7 +65,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
     await assertWholeOnSmallestPhone(image)
     assert.ok(!(await page.content()).includes(code))
 
-    await expect(page.getByText('WhatsApp Web · nothing waits')).toBeVisible()
+    await expect(page.getByText('WhatsApp Web (simulator) · nothing waits')).toBeVisible()
     simulator.pairing.scan(NUMBER, code)
     await page.getByRole('heading', { name: 'The phone is linked' }).waitFor()
     await expect(page.getByText(`${NUMBER} is linked.`, { exact: true })).toBeVisible()
@@ -105,7 +105,7 @@ describe.skipIf(obstacle !== null)(`a phone in the console, against the simulato
 
   it('is linked again, and its page says how many messages waited for that', async () => {
     await page.getByRole('link', { name: 'Link the phone' }).click()
-    await expect(page.getByText('WhatsApp Web · 1 message waits')).toBeVisible()
+    await expect(page.getByText('WhatsApp Web (simulator) · 1 message waits')).toBeVisible()
     simulator.pairing.scan(NUMBER, await nextCode())
 
     await expect(page.getByRole('status')).toContainText([`${NUMBER} is linked. What waits is sent now.`])
