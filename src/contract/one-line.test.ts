@@ -45,7 +45,10 @@ describe('a line that a person types', () => {
     // A number is held to digits together with the settings of its connection, and a name is compared with the stored one.
     const others = ['addConnection.number', 'deleteToken.name']
     // The service holds these to the rule together with the other fields of their forms, see the tests of its handlers.
-    const byService = ['changeWebhook.description', 'createToken.name', 'createWebhook.description']
+    const byService = [
+      ...['acceptInvitation.name', 'setUp.email', 'setUp.name'],
+      ...['changeWebhook.description', 'createToken.name', 'createWebhook.description'],
+    ]
     assert.deepEqual(lax.toSorted(), [...others, ...byService].toSorted())
   })
 })

@@ -108,7 +108,12 @@ describe.each(ENGINES)('the first person, on %s', (engine) => {
   })
 
   it('sees all that is wrong at once', async () => {
-    const body = { link: await link('set-up'), name: ' ', email: 'olga', password: 'Password123456789' }
+    const body = {
+      link: await link('set-up'),
+      name: 'Ol\u200bga',
+      email: 'ol\u202ega@example.org',
+      password: 'Password123456789',
+    }
 
     const refused = world.handlers.setUp({ ...nothing, body }, world.visit(new Browser()))
     assert.deepEqual(await faultsOf(refused), ['name', 'email', 'password'])
@@ -147,7 +152,7 @@ describe.each(ENGINES)('people, on %s', (engine) => {
   })
 
   it('see all that is wrong at once when they accept an invitation', async () => {
-    const body = { link: await invite(owner, 'ben@example.org'), name: '', password: 'Password123456789' }
+    const body = { link: await invite(owner, 'ben@example.org'), name: 'Ben\u200b', password: 'Password123456789' }
 
     const refused = world.handlers.acceptInvitation({ ...nothing, body }, world.visit(new Browser()))
     assert.deepEqual(await faultsOf(refused), ['name', 'password'])
