@@ -198,7 +198,7 @@ describe.skipIf(obstacle !== null).each(ENGINES)(`the overview, on %s${skipNote(
     await post(token, NEWCOMERS, { to: '15551234567' })
 
     // This is shown before the background job counts.
-    await page.getByText('(last 1)', { exact: false }).waitFor()
+    await page.getByText('median of the last 1,', { exact: false }).waitFor()
     assert.equal(await page.locator('[data-tile="Accepted"]').innerText(), '1')
     assert.equal(await page.locator('[data-tile="Sent"]').innerText(), '1')
     await page.getByText('Your first message was accepted.').waitFor()
