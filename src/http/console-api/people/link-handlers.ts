@@ -28,7 +28,7 @@ export function linkHandlers(parts: PeopleParts): LinkHandlers {
       const { name, email } = await readParts({
         name: () => readOneLine(body.name, PERSON_NAME, 'name'),
         email: () => readEmail(body.email),
-        password: () => checkPassword(password, { ...body, hasSecondFactor: false }),
+        password: () => checkPassword(password, { name: body.name, email: body.email.trim(), hasSecondFactor: false }),
       })
       const passwordHash = await parts.hasher.hash(password)
       const by = unauthenticatedActor(context, { email, personId: null })
