@@ -100,7 +100,7 @@ export const CHANNELS: readonly ChannelDescription[] = DEFINITIONS.map(({ descri
 /** The same, and those whose packages are installed by command. */
 export const KNOWN_CHANNELS: readonly ChannelDescription[] = ALL.map(({ description }) => description)
 
-/** The same, and which of them reach a simulator of their network: people must not take it for the network. */
+/** The same. Where the settings lead to a simulator, the label says so, because nothing that is sent there reaches a phone. */
 export function channelsOf({ whatsappCloudUrl, whatsappWebUrl }: NetworkUrls): readonly ChannelDescription[] {
   const simulated = [
     ...(whatsappCloudUrl.startsWith('https://') ? [] : [WHATSAPP_CLOUD_DESCRIPTION]),

@@ -13,8 +13,8 @@ import {
   wholeNumber,
 } from './setting-kinds.ts'
 
-const KEY = Buffer.alloc(32, 7)
-const TEXT = KEY.toString('base64url')
+const ROOT_KEY = Buffer.alloc(32, 7)
+const ROOT_KEY_TEXT = ROOT_KEY.toString('base64url')
 
 describe('a CIDR range', () => {
   it.each([
@@ -158,14 +158,16 @@ describe('the URL of WhatsApp Web', () => {
   it.each(['127.0.0.1', '[::1]', 'localhost'])('may be that of a simulator on %s, with its key', (host) => {
     const url = `ws://${host}:4000/ws/chat`
 
-    assert.deepEqual(whatsAppWebUrl.parse(`${url}#${TEXT}`), { value: { url, rootKey: KEY.toString('base64') } })
+    assert.deepEqual(whatsAppWebUrl.parse(`${url}#${ROOT_KEY_TEXT}`), {
+      value: { url, rootKey: ROOT_KEY.toString('base64') },
+    })
   })
 
   it.each([
-    `ws://192.0.2.1/ws/chat#${TEXT}`,
+    `ws://192.0.2.1/ws/chat#${ROOT_KEY_TEXT}`,
     'ws://127.0.0.1/ws/chat',
     'ws://127.0.0.1/ws/chat#short',
-    `wss://web.whatsapp.com/ws/chat#${TEXT}`,
+    `wss://web.whatsapp.com/ws/chat#${ROOT_KEY_TEXT}`,
     'https://web.whatsapp.com/ws/chat',
     'wss://anna:secret@web.whatsapp.com/ws/chat',
     'web.whatsapp.com',

@@ -25,6 +25,11 @@ export const DEFAULT_LANE_POLICY: LanePolicy = {
   confirmBacklogAfterMs: 0,
 }
 
+/** Reads a policy as it is stored, in JSON. A field that was never set has its default. */
+export function parseLanePolicy(stored: string): LanePolicy {
+  return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(stored) as Partial<LanePolicy>) }
+}
+
 /** Whether the begin of each attempt is stored. That costs one more row for each step, so only where it is needed. */
 export function notesAttempts({ leastGapMs, confirmBacklogAfterMs }: LanePolicy): boolean {
   return leastGapMs > 0 || confirmBacklogAfterMs > 0

@@ -118,7 +118,7 @@ export const ALARM_KINDS = {
     of: 'connection',
     severity: 'critical',
     means:
-      'The phone of a WhatsApp Web connection is not linked: somebody has unlinked it there, or WhatsApp has. If it was never linked, or was unlinked here, the alarm is raised only while messages wait.',
+      'The phone of a WhatsApp Web connection is not linked: a person has unlinked it there, or WhatsApp has. If it was never linked, or was unlinked here, the alarm is raised only while messages wait.',
     nextStep: 'Link the phone of the number again. What waits is then sent.',
     command: commandLine`connection check NUMBER`,
     raisedAfterMs: SOON_MS,

@@ -1,4 +1,4 @@
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import { sessionAction } from '../../../core/connection/session-action.ts'
 import { LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { ConnectionId, WorkerId } from '../../../core/ids.ts'
@@ -179,7 +179,7 @@ export class LaneClaims {
       number: row['number'] as string,
       channel: row['channel'] as string,
       channelSettings: JSON.parse(row['channel_settings'] as string) as ClaimedLane['channelSettings'],
-      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) },
+      policy: parseLanePolicy(row['policy'] as string),
       epoch: row['epoch'] as number,
       mayOpen: state === 'active' && !allHeld,
       session: sessionAction(state, allHeld),

@@ -56,7 +56,7 @@ export class PostgresWatchDatabase implements WatchDatabase {
     return rows.length > 0
   }
 
-  async endTurn(watcher: WorkerId): Promise<void> {
+  async releaseLease(watcher: WorkerId): Promise<void> {
     await this.#pgConnection.query('update watch set until = 0 where "only" = 1 and watcher = $1', [watcher])
   }
 

@@ -50,7 +50,7 @@ interface WatchParts {
 export function createWatch({ database, now, limits }: WatchParts): Watch {
   return {
     acquireLease: (watcher, lastsMs) => database.acquireLease(watcher, lastsMs),
-    releaseLease: (watcher) => database.endTurn(watcher),
+    releaseLease: (watcher) => database.releaseLease(watcher),
     readLanes: (after, limit) => readLanes(database, { after, limit, now: now() }),
     readLanesOf: (ids) => readLanesOf(database, ids, now()),
     readLostSessions: () => readLostSessions(database),

@@ -27,7 +27,7 @@ export interface WatchDatabase {
   /** All of them or none, durably. */
   write(statements: readonly WatchStatement[]): Promise<void>
   acquireLease(watcher: WorkerId, lastsMs: number): Promise<boolean>
-  endTurn(watcher: WorkerId): Promise<void>
+  releaseLease(watcher: WorkerId): Promise<void>
   /** `with busy (id) as (…)`: at most `limit` lanes in which something may wait, after the id given as first value. */
   busyLanes(limit: number): string
   /** The sequence of the head of the connection `c`. */

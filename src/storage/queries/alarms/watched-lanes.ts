@@ -1,4 +1,4 @@
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import { hasValidLease, LONGEST_LEASE_MS } from '../../../core/dispatch/workers/lease.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type { FailureStreak } from '../../../core/ports/lanes.ts'
@@ -96,15 +96,13 @@ function toLane(row: LaneRow, now: Instant): WatchedLane {
     number: row.number,
     channel: row.channel,
     state: row.connection_state,
-    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    policy: parseLanePolicy(row.policy),
     ...explained,
     // The session knows at once, the lane with its next attempt. Between two probes of a failing connection, its lane waits for
     // the messages that failed.
-    lastWait: session
-      ? session.reason
-      : row.wait_reason === 'all_deferred' && (streak?.failures ?? 0) >= 3
-        ? 'trouble'
-        : row.wait_reason,
+    lastWait:
+      session?.reason ??
+      (row.wait_reason === 'all_deferred' && (streak?.failures ?? 0) >= 3 ? 'trouble' : row.wait_reason),
     hasLostSession: Number(row.has_lost_session) === 1,
     failingSince: session ? row.session_since : (streak?.since ?? null),
     lastAttemptAt: row.last_attempt_at,

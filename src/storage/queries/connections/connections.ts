@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Selectable, type SqlBool, sql } from 'kysely'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, Instant } from '../../../core/ids.ts'
 import type {
   Administration,
@@ -258,7 +258,7 @@ export function toConnectionFacts(row: LaneRow) {
     number: row.number,
     name: row.name,
     channel: row.channel,
-    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+    policy: parseLanePolicy(row.policy),
     channelSettings: JSON.parse(row.channel_settings) as Record<string, unknown>,
     // Null for a channel without an id of the number in its network.
     link: row.network_key === null ? null : { networkKey: row.network_key, callbackApp: row.callback_app },

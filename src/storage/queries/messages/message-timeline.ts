@@ -1,5 +1,5 @@
 import { commandLine } from '../../../core/command-line.ts'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { Instant, MessageId } from '../../../core/ids.ts'
 import type { MessageState, RetryState } from '../../../core/message/message.ts'
 import type { MessageTimeline, TimelineEntry } from '../../../core/ports/administration.ts'
@@ -40,7 +40,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       message,
       asOf: context.now,
       channel: row.channel,
-      policy: policyOf(row),
+      policy: parseLanePolicy(row.policy),
       tries: isWaiting && row.retry !== null ? (JSON.parse(row.retry) as RetryState).tries : null,
       paused: row.connection_state === 'paused' ? await readPause(tables, row.connection_id) : null,
       removed: row.connection_state === 'removed' ? await findRemoval(tables, row) : null,
@@ -53,7 +53,7 @@ export async function explainMessage(store: Store, id: MessageId): Promise<Messa
       laneWait: head && explainInLane(own, head, context),
       reportsMissing: row.state === 'PUBLISHED' ? await readReportsMissing(tables, row, context.now) : null,
       connectionState: row.connection_state,
-      expiresAt: isWaiting ? row.accepted_at + policyOf(row).timeToLiveMs : null,
+      expiresAt: isWaiting ? row.accepted_at + parseLanePolicy(row.policy).timeToLiveMs : null,
       bodyDeletedAt: row.body_deleted_at,
       resendOf: repeated?.id ?? null,
       repeatsWhatLeft: HAS_LEFT.has(repeated?.state ?? ''),
@@ -86,10 +86,6 @@ async function positionOf(tables: Reader, row: MessageDetails): Promise<number> 
 
 async function findEarlier(tables: Reader, row: MessageDetails, now: Instant): Promise<MessageTimeline['waitsFor']> {
   return (await findBehind(tables, row.connection_id, now))(row)
-}
-
-function policyOf({ policy }: MessageDetails): LanePolicy {
-  return { ...DEFAULT_LANE_POLICY, ...(JSON.parse(policy) as Partial<LanePolicy>) }
 }
 
 const NOT_PROVEN_SENT: ReadonlySet<string> = new Set<MessageState>(['FAILED', 'EXPIRED', 'CANCELLED', 'UNCONFIRMED'])

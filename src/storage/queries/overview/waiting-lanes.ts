@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, Instant } from '../../../core/ids.ts'
 import type { Sequence } from '../../../core/message/message.ts'
 import type { OverviewView, WaitingLane } from '../../../core/ports/console/overview.ts'
@@ -80,7 +80,7 @@ async function findLanes(
       number: row.number,
       name: row.name,
       channel: row.channel,
-      policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row.policy) as Partial<LanePolicy>) },
+      policy: parseLanePolicy(row.policy),
       state: row.connection_state === 'paused' ? 'paused' : 'active',
       waiting: behind?.count ?? 0,
       isMore: false,

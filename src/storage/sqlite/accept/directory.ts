@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { DEFAULT_LANE_POLICY, type LanePolicy } from '../../../core/connection/lane-policy.ts'
+import { type LanePolicy, parseLanePolicy } from '../../../core/connection/lane-policy.ts'
 import type { AccountId, ConnectionId, TokenId } from '../../../core/ids.ts'
 import type { Token } from '../../../core/token/token.ts'
 import { toToken } from '../../queries/tokens/token-rows.ts'
@@ -205,7 +205,7 @@ function toConnection(row: Row): DirectoryConnection | null {
     number: row['number'] as string,
     channel: row['channel'] as string,
     state: row['state'] as DirectoryConnection['state'],
-    policy: { ...DEFAULT_LANE_POLICY, ...(JSON.parse(row['policy'] as string) as Partial<LanePolicy>) },
+    policy: parseLanePolicy(row['policy'] as string),
     channelSettings: JSON.parse(row['channel_settings'] as string) as Record<string, unknown>,
   }
 }

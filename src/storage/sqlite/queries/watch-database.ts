@@ -58,7 +58,7 @@ export class SqliteWatchDatabase implements WatchDatabase {
     return true
   }
 
-  async endTurn(): Promise<void> {}
+  async releaseLease(): Promise<void> {}
 
   busyLanes(limit: number): string {
     return `with recursive busy (id) as (
